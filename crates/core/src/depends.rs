@@ -1,0 +1,1 @@
+//! Reads the prose of a dependency field.

@@ -1,0 +1,1 @@
+//! The roadmap as a graph.

@@ -1,0 +1,10 @@
+//! The rules of mow: values in, decisions out.
+//!
+//! Nothing in this crate touches files, clocks, the environment, randomness or the terminal; the
+//! fences are in `clippy.toml`. Start with [`phase`] (what a phase number is), then [`roadmap`]
+//! (what a roadmap declares) and [`graph`] (what may run when).
+
+pub mod depends;
+pub mod graph;
+pub mod phase;
+pub mod roadmap;

@@ -1,0 +1,45 @@
+//! What counts as a phase number, and how numbers stand to each other.
+
+use super::PhaseNumber;
+
+fn number(text: &str) -> PhaseNumber {
+    PhaseNumber::parse(text).unwrap_or_else(|| panic!("{text} should be a number"))
+}
+
+#[test]
+fn padding_of_the_first_part_means_nothing() {
+    assert_eq!(number("03"), number("3"));
+    assert_eq!(number("003.1"), number("3.1"));
+    assert_eq!(number("36A"), number("36a"));
+    assert_ne!(number("9.05"), number("9.5"));
+    assert_eq!(number("9.05").canonical(), "9.5");
+}
+
+#[test]
+fn numbers_sort_as_people_read_them() {
+    let sorted = [
+        "0", "1", "1.5", "3.1", "3.1.1", "3.1b", "3.1c", "3.1c.2", "3.2", "6.2", "6.9", "6.10",
+        "9.05", "9.1", "10", "36", "36a", "36b", "140.1.2", "999.1", "1017",
+    ];
+    let mut numbers: Vec<_> = sorted.iter().rev().map(|text| number(text)).collect();
+    numbers.sort();
+    let printed: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+    assert_eq!(printed, sorted);
+}
+
+#[test]
+fn words_and_endless_digits_are_no_numbers() {
+    for text in ["", "x", "3rd", "2x2", ".1", "1..2", "v1.0", "1.2.3.4.5.6.7", "1234567890123"] {
+        assert_eq!(PhaseNumber::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_follows_the_number_is_returned() {
+    let (first, rest) = PhaseNumber::parse_prefix("02.1-auth").unwrap();
+    assert_eq!((first.padded().as_str(), rest), ("02.1", "-auth"));
+    let (_, rest) = PhaseNumber::parse_prefix("4. Name").unwrap();
+    assert_eq!(rest, ". Name");
+    let (_, rest) = PhaseNumber::parse_prefix("36a: Name").unwrap();
+    assert_eq!(rest, ": Name");
+}
