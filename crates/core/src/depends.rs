@@ -1,1 +1,92 @@
-//! Reads the prose of a dependency field.
+//! Reads the prose of a `Depends on` field.
+//!
+//! People write `Phase 3`, `Phases 3 and 4`, `3.1c (harness)`, `Phases 147–154`, `Nothing (first
+//! phase)`, `Phase 2 (done). Parallel-safe with Phase 5`, `All previous phases`. The reading:
+//!
+//! | text | meaning |
+//! |---|---|
+//! | nothing, none, n/a, a dash, at the start | no dependency |
+//! | a phase outside parentheses | a dependency |
+//! | a phase in parentheses | none, unless it says "depends on", or nothing outside names a phase |
+//! | parallel, independent, soft, benefits from, best after, before | what follows is no dependency |
+//! | a range | every phase of it that exists |
+//! | all previous phases | every lower number of the same block |
+
+mod numbers;
+mod words;
+
+use crate::phase::PhaseNumber;
+
+/// What a dependency text is read against.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The phase whose field it is.
+    pub own: &'a PhaseNumber,
+    /// The phases of the same block of numbering.
+    pub known: &'a [PhaseNumber],
+}
+
+/// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
+pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
+    let text = unify(text);
+    let (outer, inner) = split_parentheses(&text);
+    let mut found = Vec::new();
+    if words::says_nothing(&outer) {
+        // `None (depends on Phase 3 for data)` still names one.
+    } else if words::says_all_previous(&outer) {
+        found.extend(around.known.iter().filter(|number| *number < around.own).cloned());
+    } else {
+        numbers::collect(&outer, around.known, &mut found);
+        if found.is_empty() {
+            for remark in &inner {
+                numbers::collect_named(remark, around.known, &mut found);
+            }
+        }
+    }
+    for remark in inner.iter().filter_map(|remark| words::after_depends_on(remark)) {
+        numbers::collect(remark, around.known, &mut found);
+    }
+    found.retain(|number| number != around.own);
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Replaces full-width punctuation by its ASCII relatives.
+fn unify(text: &str) -> String {
+    let unified = text.chars().map(|c| match c {
+        '（' => '(',
+        '）' => ')',
+        '，' | '、' => ',',
+        '；' => ';',
+        '：' => ':',
+        '。' => '.',
+        c => c,
+    });
+    unified.collect()
+}
+
+/// Returns the text outside parentheses and the remarks inside them.
+fn split_parentheses(text: &str) -> (String, Vec<String>) {
+    let mut outer = String::new();
+    let mut inner: Vec<String> = Vec::new();
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' | '[' => {
+                if depth == 0 {
+                    inner.push(String::new());
+                    outer.push(' ');
+                }
+                depth += 1;
+            }
+            ')' | ']' => depth = depth.saturating_sub(1),
+            c if depth == 0 => outer.push(c),
+            c => inner.last_mut().expect("depth is above zero only inside a remark").push(c),
+        }
+    }
+    (outer, inner)
+}
+
+#[cfg(test)]
+mod tests;

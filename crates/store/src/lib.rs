@@ -1,1 +1,7 @@
-//! x
+//! What mow remembers: planning documents, read in every dialect and edited without harming a byte.
+//!
+//! Documents are never rendered anew: an edit is a list of spliced bytes. Start with [`text`] (how a
+//! file is seen), then the documents built on it, such as [`roadmap`]. Only `disk` writes files.
+
+pub mod roadmap;
+pub mod text;

@@ -1,0 +1,202 @@
+//! Finds every place in a roadmap that declares a phase.
+//!
+//! Four kinds of places count: headings, items with a box, plain items in a list of phases, and rows
+//! of tables that have a phase column. What only speaks of a phase declares none.
+
+use mow_core::phase::PhaseNumber;
+
+use super::mention::{self, Mention};
+use super::{title, verdict};
+use crate::text::Text;
+use crate::text::fold::{Fold, folds};
+use crate::text::heading::{Heading, headings};
+use crate::text::inline::plain;
+use crate::text::list::item_at;
+use crate::text::table::{Row, Table, tables};
+
+/// The kind of place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Heading,
+    Checklist,
+    Table,
+    Bullet,
+}
+
+/// A place that declares a phase.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub(super) kind: Kind,
+    pub(super) number: PhaseNumber,
+    pub(super) written: String,
+    pub(super) name: String,
+    /// The index of the line.
+    pub(super) line: usize,
+    /// The box or the status cell; marks for the other kinds.
+    pub(super) done: Option<bool>,
+    /// What a dependency column says.
+    pub(super) depends: Option<String>,
+    /// What a milestone column says.
+    pub(super) milestone: Option<String>,
+}
+
+/// A roadmap's lines with the structure that the readers share.
+pub(super) struct Outline<'a> {
+    pub(super) text: &'a Text<'a>,
+    pub(super) headings: Vec<Heading>,
+    pub(super) folds: Vec<Fold>,
+    /// For each line the innermost fold around it.
+    fold_of: Vec<Option<usize>>,
+}
+
+impl<'a> Outline<'a> {
+    pub(super) fn new(text: &'a Text<'a>) -> Self {
+        let folds = folds(text);
+        let mut fold_of = vec![None; text.lines().len()];
+        for (index, fold) in folds.iter().enumerate() {
+            fold_of[fold.first..=fold.last].fill(Some(index));
+        }
+        Self { text, headings: headings(text), folds, fold_of }
+    }
+
+    /// Returns the innermost folded block around a line.
+    pub(super) fn fold_at(&self, line: usize) -> Option<&Fold> {
+        self.fold_of.get(line).copied().flatten().map(|index| &self.folds[index])
+    }
+}
+
+/// Returns all declarations in the order of their lines.
+pub(super) fn declarations(outline: &Outline<'_>) -> Vec<Declaration> {
+    let text = outline.text;
+    let mut found = Vec::new();
+    let all_tables = tables(text, 0..text.lines().len());
+    for table in &all_tables {
+        of_table(text, table, &mut found);
+    }
+    for heading in &outline.headings {
+        found.extend(of_heading(text, heading));
+    }
+    for line in 0..text.lines().len() {
+        found.extend(of_item(text, line));
+    }
+    found.sort_by_key(|declaration| declaration.line);
+    found
+}
+
+fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
+    let content = text.slice(heading.text.clone());
+    let mention = mention::named(content)?;
+    Some(Declaration {
+        kind: Kind::Heading,
+        name: title::of_heading(&mention.title),
+        line: heading.line,
+        done: verdict::of_marks(content),
+        depends: None,
+        milestone: None,
+        number: mention.number,
+        written: mention.written,
+    })
+}
+
+fn of_item(text: &Text<'_>, line: usize) -> Option<Declaration> {
+    let item = item_at(text, line)?;
+    let content = text.slice(item.text.clone());
+    let mention = mention::named(content)?;
+    let kind = if item.tick.is_some() { Kind::Checklist } else { Kind::Bullet };
+    let bold_only = !mention.tail.is_empty();
+    Some(Declaration {
+        kind,
+        name: if bold_only {
+            title::of_heading(&mention.title)
+        } else {
+            title::of_item(&mention.title)
+        },
+        line,
+        done: item.done().or_else(|| verdict::of_marks(content)),
+        depends: None,
+        milestone: None,
+        number: mention.number,
+        written: mention.written,
+    })
+}
+
+/// The names of columns that hold phases.
+const PHASE_COLUMNS: &[&str] =
+    &["phase", "fase", "phase #", "phase no.", "phase number", "阶段", "фаза", "этап"];
+const NUMBER_COLUMNS: &[&str] = &["#", "no", "no.", "nr", "number", "№"];
+const STATUS_COLUMNS: &[&str] =
+    &["status", "state", "estado", "状态", "статус", "statut", "situação", "stand"];
+const DATE_COLUMNS: &[&str] =
+    &["completed", "concluída em", "completed on", "completion date", "shipped", "done"];
+const NAME_COLUMNS: &[&str] =
+    &["name", "title", "nome", "nombre", "phase name", "名称", "название"];
+const DEPENDS_COLUMNS: &[&str] = &[
+    "depends on",
+    "dependencies",
+    "dependency",
+    "depends",
+    "deps",
+    "dependências",
+    "depende de",
+    "依赖",
+];
+const MILESTONE_COLUMNS: &[&str] = &["milestone", "version", "marco", "hito", "里程碑"];
+/// Columns that may stand before the phase column without making the table one of other things.
+const LEADING_COLUMNS: &[&str] = &["milestone", "wave", "order", "", "status", "✓", "done"];
+
+fn of_table(text: &Text<'_>, table: &Table, found: &mut Vec<Declaration>) {
+    let Some(titled) = table.column(text, PHASE_COLUMNS) else { return };
+    // `# | Phase | Goal`: the number stands in front, the phase column holds the name.
+    let numbered = table.column(text, NUMBER_COLUMNS).filter(|column| *column < titled);
+    let column = numbered.unwrap_or(titled);
+    let leads = (0..column).all(|lead| {
+        let header = plain(&table.header.cell(text, lead)).to_lowercase();
+        LEADING_COLUMNS.contains(&header.as_str())
+    });
+    if !leads {
+        return;
+    }
+    let columns = Columns {
+        phase: column,
+        name: numbered
+            .map(|_| titled)
+            .or_else(|| table.column(text, NAME_COLUMNS))
+            .unwrap_or(column + 1),
+        status: table.column(text, STATUS_COLUMNS),
+        date: table.column(text, DATE_COLUMNS),
+        depends: table.column(text, DEPENDS_COLUMNS),
+        milestone: table.column(text, MILESTONE_COLUMNS),
+    };
+    found.extend(table.rows.iter().filter_map(|row| of_row(text, row, &columns)));
+}
+
+struct Columns {
+    phase: usize,
+    name: usize,
+    status: Option<usize>,
+    date: Option<usize>,
+    depends: Option<usize>,
+    milestone: Option<usize>,
+}
+
+fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> {
+    let mention = mention::in_cell(&row.cell(text, columns.phase))?;
+    let cell = |column: Option<usize>| column.map(|column| row.cell(text, column));
+    let done = match (cell(columns.status), cell(columns.date)) {
+        (Some(status), _) => verdict::of_status(&status),
+        (None, Some(date)) => Some(date.contains(|c: char| c.is_ascii_digit() || c == '✅')),
+        (None, None) => None,
+    };
+    let Mention { number, written, title, .. } = mention;
+    let title = if title.is_empty() { plain(&row.cell(text, columns.name)) } else { title };
+    Some(Declaration {
+        kind: Kind::Table,
+        name: title::of_heading(&title),
+        line: row.line,
+        done,
+        depends: cell(columns.depends).map(|cell| plain(&cell)),
+        milestone: cell(columns.milestone),
+        number,
+        written,
+    })
+}

@@ -1,0 +1,218 @@
+//! Puts the declarations of each phase together.
+//!
+//! A number usually means one phase, however many places name it. Where numbering starts over, two
+//! headings (or two boxes) of different milestones carry the same number and different names: then
+//! they are two phases, told apart by their block.
+
+use std::collections::BTreeMap;
+
+use mow_core::depends::{self, Surroundings};
+use mow_core::phase::PhaseNumber;
+use mow_core::roadmap::{Completion, Phase, Sources};
+
+use super::declare::{Declaration, Kind, Outline};
+use super::{section, verdict};
+
+/// All places that declare one phase.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) number: PhaseNumber,
+    pub(super) block: usize,
+    pub(super) places: Vec<Declaration>,
+}
+
+impl Group {
+    /// Returns the place that says most: a heading, else a box, else a row, else a bullet.
+    pub(super) fn best(&self) -> &Declaration {
+        self.places.iter().min_by_key(|place| place.kind).expect("a group begins with a place")
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Declaration> {
+        self.places.iter().filter(move |place| place.kind == kind)
+    }
+}
+
+/// Groups declarations by phase, ordered by number and then as the document has them.
+pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
+    let milestones = Milestones::new(outline);
+    let mut groups: BTreeMap<PhaseNumber, Vec<Group>> = BTreeMap::new();
+    let (strong, weak): (Vec<_>, Vec<_>) = declarations
+        .into_iter()
+        .partition(|place| matches!(place.kind, Kind::Heading | Kind::Checklist));
+    for place in strong.into_iter().chain(weak) {
+        let found = groups.entry(place.number.clone()).or_default();
+        let free = found.iter_mut().filter(|group| !is_another(&milestones, group, &place));
+        match free.max_by_key(|group| closeness(&milestones, group, &place)) {
+            Some(group) => group.places.push(place),
+            None => {
+                let block = found.len();
+                found.push(Group { number: place.number.clone(), block, places: vec![place] });
+            }
+        }
+    }
+    let mut groups: Vec<Group> = groups.into_values().flatten().collect();
+    align_blocks(&milestones, &mut groups);
+    groups
+}
+
+/// Returns whether a place with the number of a group means another phase: the group has places of
+/// the same kind, all in other milestones and with other names.
+fn is_another(milestones: &Milestones, group: &Group, place: &Declaration) -> bool {
+    let mut twins = group.of_kind(place.kind).peekable();
+    // Tables of other things repeat numbers too: only a milestone column tells rows apart.
+    let apart = |twin: &Declaration| match (&twin.milestone, &place.milestone) {
+        (Some(one), Some(other)) => one != other,
+        _ => place.kind != Kind::Table && milestones.at(twin.line) != milestones.at(place.line),
+    };
+    place.kind != Kind::Bullet
+        && twins.peek().is_some()
+        && twins.all(|twin| apart(twin) && !alike(&twin.name, &place.name))
+}
+
+/// Says how well a place fits a group: by its name, else by its milestone.
+fn closeness(milestones: &Milestones, group: &Group, place: &Declaration) -> usize {
+    let named = group.places.iter().any(|other| alike(&other.name, &place.name));
+    let near =
+        group.places.iter().any(|other| milestones.at(other.line) == milestones.at(place.line));
+    2 * usize::from(named) + usize::from(near)
+}
+
+/// Returns whether two names share a word, or one of them is missing.
+fn alike(a: &str, b: &str) -> bool {
+    let words = |name: &str| -> Vec<String> {
+        let lower = name.to_lowercase();
+        lower
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|w| w.chars().count() > 2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let (a, b) = (words(a), words(b));
+    a.is_empty() || b.is_empty() || a.iter().any(|word| b.contains(word))
+}
+
+/// Gives the phases of a milestone whose numbering starts over the same block.
+fn align_blocks(milestones: &Milestones, groups: &mut [Group]) {
+    let mut blocks: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.block > 0) {
+        let block = blocks.entry(milestones.at(group.best().line)).or_default();
+        *block = (*block).max(group.block);
+    }
+    for group in groups {
+        let aligned = blocks.get(&milestones.at(group.best().line)).copied().unwrap_or(0);
+        group.block = group.block.max(aligned);
+    }
+}
+
+/// The milestone each line belongs to: the nearest fold or milestone heading above it.
+struct Milestones {
+    of_line: Vec<Option<usize>>,
+}
+
+impl Milestones {
+    fn new(outline: &Outline<'_>) -> Self {
+        let mut of_line = vec![None; outline.text.lines().len()];
+        let mut current = None;
+        let mut next_heading = outline.headings.iter().peekable();
+        for (line, slot) in of_line.iter_mut().enumerate() {
+            if let Some(heading) = next_heading.next_if(|heading| heading.line == line) {
+                if is_milestone(outline.text.slice(heading.text.clone())) {
+                    current = Some(line);
+                }
+            }
+            *slot = outline.fold_at(line).map(|fold| fold.first).or(current);
+        }
+        Self { of_line }
+    }
+
+    fn at(&self, line: usize) -> Option<usize> {
+        self.of_line.get(line).copied().flatten()
+    }
+}
+
+/// Returns whether a heading opens a milestone: it names a version, or says so.
+fn is_milestone(heading: &str) -> bool {
+    let lower = heading.to_lowercase();
+    let version = lower.split(|c: char| !(c.is_alphanumeric() || c == '.')).any(|word| {
+        word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    version || lower.contains("milestone") || lower.starts_with("part ")
+}
+
+/// Makes a phase of each group.
+pub(super) fn phases(outline: &Outline<'_>, groups: &[Group]) -> Vec<Phase> {
+    let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
+    for group in groups {
+        known.entry(group.block).or_default().push(group.number.clone());
+    }
+    groups.iter().map(|group| phase(outline, group, &known[&group.block])).collect()
+}
+
+fn phase(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Phase {
+    let best = group.best();
+    let sections: Vec<_> = group
+        .of_kind(Kind::Heading)
+        .map(|place| section::lines_below(outline, place.line))
+        .collect();
+    let stated = sections.iter().find_map(|lines| section::depends(outline, lines.clone()));
+    let stated = stated.or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
+    let around = Surroundings { own: &group.number, known };
+    let parallel = sections.iter().find_map(|lines| section::parallel(outline, lines.clone()));
+    let has = |kind| group.of_kind(kind).next().is_some();
+    Phase {
+        number: group.number.clone(),
+        written: best.written.clone(),
+        name: name(group),
+        completion: completion(outline, group),
+        depends_on: stated.as_deref().map(|text| depends::parse(text, around)).unwrap_or_default(),
+        depends_stated: stated.is_some(),
+        parallel_with: parallel.map(|text| depends::parse(&text, around)).unwrap_or_default(),
+        sources: Sources {
+            bullet: has(Kind::Bullet),
+            checklist: has(Kind::Checklist),
+            heading: has(Kind::Heading),
+            table: has(Kind::Table),
+        },
+        archived: group.of_kind(best.kind).all(|place| outline.fold_at(place.line).is_some()),
+        block: group.block,
+        line: best.line + 1,
+    }
+}
+
+/// Returns the name of the best place that has one.
+fn name(group: &Group) -> String {
+    let mut places: Vec<_> = group.places.iter().collect();
+    places.sort_by_key(|place| place.kind);
+    places
+        .iter()
+        .map(|place| &place.name)
+        .find(|name| !name.is_empty())
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn in_shipped_fold(outline: &Outline<'_>, line: usize) -> bool {
+    outline.fold_at(line).is_some_and(|fold| verdict::of_fold(&fold.summary))
+}
+
+/// Asks the witnesses in their order: box, status cell, marks and status line, fold, plan boxes.
+fn completion(outline: &Outline<'_>, group: &Group) -> Completion {
+    let sections: Vec<_> = group
+        .of_kind(Kind::Heading)
+        .map(|place| section::lines_below(outline, place.line))
+        .collect();
+    let of_kind = |kind| group.of_kind(kind).filter_map(|place| place.done).collect::<Vec<_>>();
+    let boxes = of_kind(Kind::Checklist);
+    let cells = of_kind(Kind::Table);
+    let mut marks = of_kind(Kind::Heading);
+    marks.extend(sections.iter().filter_map(|lines| section::status(outline, lines.clone())));
+    // A bullet about a phase declared elsewhere is a remark.
+    if group.best().kind == Kind::Bullet {
+        marks.extend(of_kind(Kind::Bullet));
+    }
+    let folded = group.places.iter().any(|place| in_shipped_fold(outline, place.line));
+    let plans = sections.iter().find_map(|lines| section::plan_boxes(outline, lines.clone()));
+    let witnesses: Vec<bool> = boxes.into_iter().chain(cells).chain(marks).collect();
+    let done = witnesses.first().copied().unwrap_or(folded || plans == Some(true));
+    Completion { done, certain: witnesses.iter().all(|other| *other == done) }
+}

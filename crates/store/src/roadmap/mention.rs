@@ -1,0 +1,115 @@
+//! `Phase 3: Name` at the start of a heading, an item or a cell.
+
+use mow_core::phase::PhaseNumber;
+
+use super::verdict;
+use crate::text::inline::plain;
+
+/// The words for "phase" that roadmaps use.
+const WORDS: &[&str] =
+    &["phase", "fase", "faza", "fáze", "etapa", "этап", "фаза", "阶段", "階段", "フェーズ", "단계"];
+
+/// Dashes, the last one an en dash that was encoded twice.
+const DASHES: &[&str] = &["—", "–", "-", "‑", "â\u{80}\u{93}"];
+
+/// A text that begins by naming a phase.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mention {
+    pub(super) number: PhaseNumber,
+    /// The number as written.
+    pub(super) written: String,
+    /// The text after the number and its separator, up to the end of the bold part if there is one.
+    pub(super) title: String,
+    /// The text after the bold part.
+    pub(super) tail: String,
+}
+
+/// Reads `Phase N: title`.
+///
+/// A phase that is merely spoken of (`Phase 9 plans`) is none, and a line that sums up a range
+/// (`Phases 1-10`, `Phase 11-18: Name`) declares none of its phases.
+pub(super) fn named(text: &str) -> Option<Mention> {
+    let (head, tail) = split_bold(text);
+    let head = plain(head);
+    let head = skip_marks(&head);
+    let rest = WORDS.iter().find_map(|word| strip_word(head, word))?;
+    read_number(rest, tail, false)
+}
+
+/// Reads the first cell of a row: `3. Name`, `3`, `Phase 3`, `3 — Name`.
+pub(super) fn in_cell(text: &str) -> Option<Mention> {
+    if let Some(mention) = named(text) {
+        return Some(mention);
+    }
+    let cell = plain(text);
+    let cell = skip_marks(&cell);
+    cell.starts_with(|c: char| c.is_ascii_digit()).then(|| read_number(cell, "", true))?
+}
+
+/// Splits a text that begins in bold at the end of the bold part.
+fn split_bold(text: &str) -> (&str, &str) {
+    let lead = text.len() - skip_marks(text).len();
+    let opened = text[..lead].matches("**").count() % 2 == 1;
+    match text[lead..].find("**") {
+        Some(at) if opened => (&text[..lead + at], &text[lead + at + 2..]),
+        _ => (text, ""),
+    }
+}
+
+/// Skips emoji, marks and other signs in front of the first letter or digit.
+fn skip_marks(text: &str) -> &str {
+    let end = text.find(|c: char| c.is_alphanumeric() || c == '(').unwrap_or(text.len());
+    &text[end..]
+}
+
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let head = text.get(..word.len())?;
+    if !(head.eq_ignore_ascii_case(word) || head.to_lowercase() == *word) {
+        return None;
+    }
+    let rest = text[word.len()..].trim_start_matches([' ', '\t', '\u{a0}']);
+    rest.starts_with(|c: char| c.is_ascii_digit()).then_some(rest)
+}
+
+fn read_number(text: &str, tail: &str, cell: bool) -> Option<Mention> {
+    let (number, rest) = PhaseNumber::parse_prefix(text)?;
+    if is_range(rest) {
+        return None;
+    }
+    let written = text[..text.len() - rest.len()].to_owned();
+    // A bold `**Phase 3**` has its separator and name behind the bold part.
+    let (title, tail) = match separated(rest) {
+        Some("") if !tail.is_empty() => (separated(&plain(tail))?.to_owned(), String::new()),
+        Some(title) => (title.to_owned(), plain(tail)),
+        None if cell && rest.starts_with(' ') => (rest.trim().to_owned(), String::new()),
+        None => return None,
+    };
+    Some(Mention { number, written, title, tail })
+}
+
+/// `3-5` and `3–5` are ranges; `3 - 2 factor login` is a name.
+fn is_range(rest: &str) -> bool {
+    let dash = DASHES.iter().find_map(|dash| rest.strip_prefix(dash));
+    dash.is_some_and(|after| PhaseNumber::parse_prefix(after).is_some())
+}
+
+/// Returns the title behind a separator; an empty one when nothing but remarks follows.
+fn separated(rest: &str) -> Option<&str> {
+    let rest = rest.trim_start();
+    if rest.is_empty() {
+        return Some("");
+    }
+    let separators = [":", "：", "|", "·", ". "];
+    if let Some(title) = separators.iter().chain(DASHES).find_map(|sign| rest.strip_prefix(sign)) {
+        return Some(title.trim());
+    }
+    if let Some(remark) = rest.strip_prefix('(') {
+        let after = remark.split_once(')')?.1;
+        return separated(after);
+    }
+    // A status sign may stand where the name would: `Phase 3 ✅`.
+    verdict::is_sign(rest.chars().next()?).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests;

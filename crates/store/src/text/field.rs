@@ -1,0 +1,101 @@
+//! Fields: `**Name:** value`, `**Name**: value` and `Name: value`, each on one line.
+//!
+//! A field never leaves its line, so an empty one is empty and not the heading below it.
+
+use std::ops::Range;
+
+use super::Text;
+use super::splice::Splice;
+
+/// The longest name of a plain field; more is a sentence with a colon in it.
+const PLAIN_NAME_MAX: usize = 40;
+
+/// A field found in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The index of its line.
+    pub line: usize,
+    /// Whether the name is in bold.
+    pub bold: bool,
+    /// The bytes of the name.
+    pub name: Range<usize>,
+    /// The bytes of the value, blanks around it left out.
+    pub value: Range<usize>,
+}
+
+impl Field {
+    /// Returns the edit that gives the field another value, the rest of the line replaced.
+    pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
+        let line = text.lines()[self.line];
+        let glued = self.value.start > 0 && text.bytes()[self.value.start - 1] != b' ';
+        let blank = if glued && !value.is_empty() { " " } else { "" };
+        let value = value.replace(['\n', '\r'], " ");
+        Splice::replace(self.value.start..line.end, format!("{blank}{value}"))
+    }
+}
+
+/// Reads one line as a field.
+pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
+    let place = *text.lines().get(line)?;
+    let content = text.line(line);
+    let body = content.trim_start().trim_start_matches(['-', '*', '+', '>']).trim_start();
+    let has_mark =
+        content.trim_start().starts_with(['-', '+', '>']) || content.trim_start().starts_with("* ");
+    let body = if has_mark { body } else { content.trim_start() };
+    let at = place.start + content.len() - body.len();
+    let (bold, name, after) = match body.strip_prefix("**") {
+        Some(inner) => {
+            let (name, after) = split_bold(inner)?;
+            (true, at + 2..at + 2 + name.len(), after)
+        }
+        None => {
+            let (name, after) = split_plain(body)?;
+            (false, at..at + name.len(), after)
+        }
+    };
+    let value = after.trim();
+    let lead = after.len() - after.trim_start().len();
+    let end = place.start + content.len();
+    let start = if value.is_empty() {
+        (end - after.len() + lead.min(1)).min(end)
+    } else {
+        end - after.trim_start().len()
+    };
+    Some(Field { line, bold, name, value: start..start + value.len() })
+}
+
+/// Splits `Name:** value` and `Name**: value` (also `Name** (remark): value`).
+fn split_bold(inner: &str) -> Option<(&str, &str)> {
+    let (name, after) = inner.split_once("**")?;
+    if let Some(name) = name.trim_end().strip_suffix([':', '：']) {
+        return Some((name, after));
+    }
+    let rest = after.trim_start();
+    let rest = match rest.strip_prefix('(') {
+        Some(remark) => remark.split_once(')')?.1.trim_start(),
+        None => rest,
+    };
+    Some((name, rest.strip_prefix([':', '：'])?))
+}
+
+fn split_plain(body: &str) -> Option<(&str, &str)> {
+    let (name, after) = body.split_once([':', '：'])?;
+    let is_name = name.len() <= PLAIN_NAME_MAX
+        && name.starts_with(char::is_alphabetic)
+        && name.chars().all(|c| c.is_alphanumeric() || " _-/()#'".contains(c));
+    // `http://` is an address.
+    (is_name && !after.starts_with("//")).then_some((name, after))
+}
+
+/// Finds the first field of a name among some lines, without regard to case.
+pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) -> Option<Field> {
+    lines.filter_map(|line| field_at(text, line)).find(|field| {
+        let found = text.slice(field.name.clone()).trim();
+        field.bold == bold && same_name(found, name)
+    })
+}
+
+/// Compares names without regard to case.
+pub fn same_name(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+}

@@ -1,0 +1,151 @@
+//! Blanks what a reader is not meant to see, byte for byte.
+//!
+//! Fences and comments are found by a Markdown parser. Two readings differ from CommonMark on
+//! purpose, because real files need them: a fence that never closes is none (else one stray line
+//! hides the rest of a roadmap), and HTML tags do not turn the lines after them into raw HTML (else
+//! a list right below `<details>` is no list).
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+
+use super::Line;
+
+/// How many times the text is read again because a fence in it never closes.
+const ROUNDS_MAX: usize = 8;
+
+/// Returns a string as long as the bytes in which dead parts are spaces.
+pub(super) fn visible(bytes: &[u8], lines: &[Line]) -> String {
+    let mut text = masked_utf8(bytes).into_bytes();
+    if text.starts_with("\u{feff}".as_bytes()) {
+        blank(&mut text, 0..3);
+    }
+    if let Some(block) = frontmatter(&text, lines) {
+        blank(&mut text, block);
+    }
+    for range in dead_ranges(&text, lines) {
+        blank(&mut text, range);
+    }
+    String::from_utf8(text).expect("blanking replaces whole characters only")
+}
+
+/// Returns the text with every byte that is no UTF-8 replaced by a question mark.
+pub(crate) fn masked_utf8(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    text
+}
+
+fn blank(text: &mut [u8], range: Range<usize>) {
+    for byte in &mut text[range] {
+        if !matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
+/// Finds a block between two `---` lines at the very top.
+fn frontmatter(text: &[u8], lines: &[Line]) -> Option<Range<usize>> {
+    let is_fence = |line: &&Line| text[line.range()].trim_ascii() == b"---";
+    let first = lines.first().filter(is_fence)?;
+    let last = lines[1..].iter().find(is_fence)?;
+    Some(first.start..last.end)
+}
+
+/// Finds fenced code and comments.
+fn dead_ranges(text: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
+    if !needs_parser(text) {
+        return Vec::new();
+    }
+    let mut probe = probe(text, lines);
+    for _ in 0..ROUNDS_MAX {
+        let found = parse(&probe);
+        if found.unclosed.is_empty() {
+            return found.dead;
+        }
+        let mut bytes = probe.into_bytes();
+        for at in found.unclosed {
+            let end = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| at + n);
+            blank(&mut bytes, at..end);
+        }
+        probe = String::from_utf8(bytes).expect("a fence line is blanked to its end");
+    }
+    // So many stray fences are no code anybody wrote; what did close still counts.
+    parse(&probe).dead
+}
+
+fn needs_parser(text: &[u8]) -> bool {
+    let opens = |pattern: &[u8]| text.windows(pattern.len()).any(|window| window == pattern);
+    opens(b"```") || opens(b"~~~") || opens(b"<!--")
+}
+
+/// Returns a copy for the parser in which tags at the start of a line, and comments that never
+/// close, have lost their meaning.
+fn probe(text: &[u8], lines: &[Line]) -> String {
+    let mut probe = text.to_vec();
+    let last_close = text.windows(3).rposition(|window| window == b"-->").unwrap_or(0);
+    for line in lines {
+        let content = &text[line.range()];
+        let at = line.start + content.len() - content.trim_ascii_start().len();
+        if at < line.end && text[at] == b'<' && !text[at..].starts_with(b"<!--") {
+            probe[at] = b' ';
+        }
+    }
+    for at in last_close..text.len() {
+        if text[at..].starts_with(b"<!--") {
+            probe[at] = b' ';
+        }
+    }
+    String::from_utf8(probe).expect("only single ASCII bytes were replaced")
+}
+
+#[derive(Default)]
+struct Found {
+    dead: Vec<Range<usize>>,
+    /// Where fences begin that no line closes.
+    unclosed: Vec<usize>,
+}
+
+fn parse(probe: &str) -> Found {
+    let mut found = Found::default();
+    for (event, range) in Parser::new_ext(probe, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => {
+                if is_closed(&probe[range.clone()]) {
+                    found.dead.push(range);
+                } else {
+                    found.unclosed.push(range.start);
+                }
+            }
+            Event::Html(_) | Event::InlineHtml(_) if probe[range.clone()].contains("<!--") => {
+                found.dead.push(range);
+            }
+            // A comment over several lines comes as one block with an event for each line.
+            Event::Start(Tag::HtmlBlock)
+                if probe[range.clone()].trim_start().starts_with("<!--") =>
+            {
+                let block = &probe[range.clone()];
+                let end = block.rfind("-->").map_or(block.len(), |at| at + 3);
+                found.dead.push(range.start..range.start + end);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns whether the last line of a fenced block is its closing fence.
+fn is_closed(block: &str) -> bool {
+    let unquoted = |line: &'_ str| line.trim_start_matches([' ', '\t', '>']).trim_end().len();
+    let mut lines = block.trim_end().lines();
+    let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
+    let opener = &first[first.len() - first.trim_start_matches([' ', '\t', '>']).len()..];
+    let Some(mark) = opener.chars().next() else { return false };
+    let width = opener.len() - opener.trim_start_matches(mark).len();
+    let closer = last.trim_end();
+    let closer = &closer[closer.len() - unquoted(last)..];
+    closer.len() >= width && closer.chars().all(|c| c == mark)
+}

@@ -1,0 +1,169 @@
+//! Pipe tables, read line by line and addressed by header name.
+//!
+//! A table is a header row, a separator row, and rows up to the first line that is none. Cells are
+//! split at pipes that no backslash escapes; empty cells are cells.
+
+use std::ops::Range;
+
+use super::field::same_name;
+use super::splice::Splice;
+use super::{Text, inline};
+
+/// A table in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The row with the names of the columns.
+    pub header: Row,
+    /// The index of the separator's line.
+    pub separator: usize,
+    /// The rows below the separator.
+    pub rows: Vec<Row>,
+}
+
+/// One row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The index of its line.
+    pub line: usize,
+    /// The bytes between the pipes, blanks included.
+    pub cells: Vec<Range<usize>>,
+}
+
+impl Row {
+    /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
+    pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
+        let cell = self.cells.get(column).map_or("", |range| text.slice(range.clone()));
+        cell.trim().replace("\\|", "|")
+    }
+
+    /// Returns the edits that give some cells other values, the row's own spacing kept.
+    pub fn set(&self, text: &Text<'_>, changes: &[(usize, &str)]) -> Vec<Splice> {
+        let mut splices = Vec::new();
+        let mut missing = Vec::new();
+        for (column, value) in changes {
+            match self.cells.get(*column) {
+                Some(range) => splices.push(set_cell(text, range, value)),
+                None => missing.push((*column, *value)),
+            }
+        }
+        if let Some(last) = missing.iter().map(|(column, _)| *column).max() {
+            let value = |column| missing.iter().find(|(c, _)| *c == column).map_or("", |(_, v)| *v);
+            let added: String = (self.cells.len()..=last)
+                .map(|column| format!(" {} |", escape_cell(value(column))))
+                .collect();
+            let line = text.lines()[self.line];
+            let end = line.start + text.line(self.line).trim_end().len();
+            let closed = text.slice(line.start..end).ends_with('|');
+            splices.push(Splice::insert(end, if closed { added } else { format!(" |{added}") }));
+        }
+        splices
+    }
+}
+
+/// Replaces the content of a cell and keeps the blanks around it.
+fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
+    let old = text.slice(range.clone());
+    let value = escape_cell(value);
+    let content = old.trim();
+    if content.is_empty() {
+        return Splice::replace(range.clone(), format!(" {value} "));
+    }
+    let start = range.start + old.len() - old.trim_start().len();
+    Splice::replace(start..start + content.len(), value)
+}
+
+/// Makes a value fit into a cell: pipes escaped, one line.
+pub fn escape_cell(value: &str) -> String {
+    value.trim().replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+/// Writes a row.
+pub fn render_row<S: AsRef<str>>(cells: &[S]) -> String {
+    let cells: Vec<_> = cells.iter().map(|cell| escape_cell(cell.as_ref())).collect();
+    format!("| {} |", cells.join(" | "))
+}
+
+impl Table {
+    /// Returns the column with one of some names, compared without markup and case.
+    pub fn column(&self, text: &Text<'_>, names: &[&str]) -> Option<usize> {
+        let headers: Vec<_> =
+            self.header.cells.iter().map(|cell| inline::plain(text.slice(cell.clone()))).collect();
+        names.iter().find_map(|name| headers.iter().position(|header| same_name(header, name)))
+    }
+
+    /// Returns the index of the line after the table.
+    pub fn end(&self) -> usize {
+        self.rows.last().map_or(self.separator, |row| row.line) + 1
+    }
+}
+
+/// Finds the tables among some lines.
+pub fn tables(text: &Text<'_>, lines: Range<usize>) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let mut line = lines.start;
+    let end = lines.end.min(text.lines().len());
+    while line + 1 < end {
+        match table_at(text, line, end) {
+            Some(table) => {
+                line = table.end();
+                tables.push(table);
+            }
+            None => line += 1,
+        }
+    }
+    tables
+}
+
+fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
+    if !is_separator(text.line(line + 1)) {
+        return None;
+    }
+    let header = row_at(text, line)?;
+    // Where the header begins with a pipe, a line that does not is prose, whatever it holds.
+    let piped = text.line(line).trim_start().starts_with('|');
+    let is_row = |line: &usize| !piped || text.line(*line).trim_start().starts_with('|');
+    let rows = (line + 2..end).take_while(is_row).map_while(|line| row_at(text, line)).collect();
+    Some(Table { header, separator: line + 1, rows })
+}
+
+/// Returns whether a line is made of dashes, colons, pipes and blanks, with at least one of the
+/// first and the third.
+fn is_separator(line: &str) -> bool {
+    line.contains('-')
+        && line.contains('|')
+        && line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
+}
+
+/// Reads a line as a row of cells.
+fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
+    let place = text.lines().get(line)?;
+    let content = text.line(line);
+    let trimmed = content.trim();
+    if !trimmed.contains('|') {
+        return None;
+    }
+    let mut start = place.start + content.len() - content.trim_start().len();
+    let end = start + trimmed.len();
+    start += usize::from(trimmed.starts_with('|'));
+    let mut cells = Vec::new();
+    let mut escaped = false;
+    let bytes = text.visible().as_bytes();
+    for at in start..end {
+        match bytes[at] {
+            b'|' if !escaped => {
+                cells.push(start..at);
+                start = at + 1;
+            }
+            b'\\' => {
+                escaped = true;
+                continue;
+            }
+            _ => {}
+        }
+        escaped = false;
+    }
+    if start < end {
+        cells.push(start..end);
+    }
+    Some(Row { line, cells })
+}
