@@ -219,16 +219,19 @@ impl Writer {
     /// Makes a directory and those above it that are missing.
     pub fn create_dir(&self, path: &Path) -> Result<Change, DiskError> {
         let full = self.place.absolute(path);
-        if full.is_dir() {
-            return Ok(Change::Unchanged);
+        // A name that cannot exist is refused before half of it is made.
+        if let Err(error) = fs::metadata(&full)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(DiskError::io("create directory", &full)(error));
         }
-        if let Some(parent) = full.parent() {
-            self.create_dir(parent)?;
+        let missing: Vec<&Path> = full.ancestors().take_while(|dir| !dir.is_dir()).collect();
+        for dir in missing.iter().rev() {
+            let entry = self.place.entry(dir)?;
+            fs::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
+            sync_parent(&entry)?;
         }
-        let entry = self.place.entry(path)?;
-        fs::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
-        sync_parent(&entry)?;
-        Ok(Change::Written)
+        Ok(if missing.is_empty() { Change::Unchanged } else { Change::Written })
     }
 
     /// Removes a file, or a symbolic link itself.

@@ -398,7 +398,10 @@ fn directories_are_made_with_those_above() {
     assert_eq!(writer.create_dir(path).unwrap(), Change::Written);
     assert_eq!(writer.create_dir(path).unwrap(), Change::Unchanged);
     assert!(fixture.path("phases/01-a/deep").is_dir());
-    assert!(writer.create_dir(Path::new(".planning/S.md/deep")).is_err());
+    for path in [".planning/S.md/deep", ".planning/none/../../..", &"a/".repeat(60_000)] {
+        assert!(writer.create_dir(Path::new(path)).is_err());
+    }
+    assert!(!fixture.project.root.join("a").exists());
 }
 
 #[test]
