@@ -1,7 +1,10 @@
 //! What mow remembers: planning documents, read in every dialect and edited without harming a byte.
 //!
 //! Documents are never rendered anew: an edit is a list of spliced bytes. Start with [`text`] (how a
-//! file is seen), then the documents built on it, such as [`roadmap`]. Only `disk` writes files.
+//! file is seen), then the documents built on it, such as [`roadmap`] and [`state`]. [`project`]
+//! finds the files, and only [`disk`] writes them.
 
+pub mod disk;
+pub mod project;
 pub mod roadmap;
 pub mod text;
