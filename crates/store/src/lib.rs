@@ -5,6 +5,8 @@
 //! finds the files, and only [`disk`] writes them.
 
 pub mod disk;
+pub mod frontmatter;
 pub mod project;
 pub mod roadmap;
+pub mod state;
 pub mod text;

@@ -111,7 +111,8 @@ fn change_table(
     ];
     let given = wanted.iter().filter(|(_, _, value)| value.is_some());
     let fields = given.clone().map(|(field, _, _)| *field).collect();
-    let cells: Vec<_> = given.filter_map(|(_, column, value)| Some(((*column)?, (*value)?))).collect();
+    let cells: Vec<_> =
+        given.filter_map(|(_, column, value)| Some(((*column)?, (*value)?))).collect();
     Ok((row.set(text, &cells), fields))
 }
 
@@ -201,7 +202,8 @@ impl Columns {
     }
 
     fn read(&self, text: &Text<'_>, row: &Row) -> ActivePhase {
-        let cell = |column: Option<usize>| column.map_or(String::new(), |column| row.cell(text, column));
+        let cell =
+            |column: Option<usize>| column.map_or(String::new(), |column| row.cell(text, column));
         let (phase, title) = split_phase(&row.cell(text, self.phase));
         ActivePhase {
             phase,

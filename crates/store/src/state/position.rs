@@ -14,8 +14,22 @@ use crate::text::inline::plain;
 
 /// Sections that say where the project stands.
 const POSITION: &[&str] = &[
-    "current position", "position", "current phase", "current state", "current status", "project status", "status",
-    "posição atual", "posición actual", "当前位置", "当前状态", "текущая позиция", "where we are", "active phase", "current milestone", "current focus",
+    "current position",
+    "position",
+    "current phase",
+    "current state",
+    "current status",
+    "project status",
+    "status",
+    "posição atual",
+    "posición actual",
+    "当前位置",
+    "当前状态",
+    "текущая позиция",
+    "where we are",
+    "active phase",
+    "current milestone",
+    "current focus",
 ];
 
 /// STATE.md with the places that a position may be found in.
@@ -47,7 +61,8 @@ impl<'a> Places<'a> {
         let all = 0..self.text.lines().len();
         let in_position = || {
             let section = self.position.as_ref()?;
-            self.field(section.own.clone(), short, None).or_else(|| self.field(section.lines.clone(), bold, None))
+            self.field(section.own.clone(), short, None)
+                .or_else(|| self.field(section.lines.clone(), bold, None))
         };
         self.field(0..self.preamble_end, bold, None)
             .or_else(in_position)
@@ -89,10 +104,26 @@ impl<'a> Places<'a> {
         let stated = [
             self.field(0..self.preamble_end, &["Current Phase", "Phase"], None),
             self.position.as_ref().and_then(|section| {
-                self.field(section.own.clone(), &["Phase", "Current Phase", "Active Phase", "Fase", "Fase atual", "阶段", "当前阶段"], None)
+                self.field(
+                    section.own.clone(),
+                    &[
+                        "Phase",
+                        "Current Phase",
+                        "Active Phase",
+                        "Fase",
+                        "Fase atual",
+                        "阶段",
+                        "当前阶段",
+                    ],
+                    None,
+                )
             }),
             self.key("current_phase"),
-            self.field(0..self.text.lines().len(), &["Current Phase", "Active Phase", "Fase atual", "当前阶段"], None),
+            self.field(
+                0..self.text.lines().len(),
+                &["Current Phase", "Active Phase", "Fase atual", "当前阶段"],
+                None,
+            ),
         ];
         let mut spoken = stated.iter().flatten().peekable();
         let is_stated = spoken.peek().is_some();
@@ -105,13 +136,12 @@ impl<'a> Places<'a> {
     fn spoken_phase(&self) -> Option<PhaseLine> {
         let focus = &["Current focus", "Next phase", "Next phase to execute", "Next", "Current"];
         let sentences = self.position.iter().flat_map(|section| section.lines.clone());
-        let mut sentences = sentences.map(|line| plain(self.text.line(line).trim_start_matches('#')));
-        sentences
-            .find_map(|sentence| sentence_phase(&sentence))
-            .or_else(|| {
-                let focus = self.field(0..self.text.lines().len(), focus, None)?;
-                sentence_phase(&focus).or_else(|| PhaseLine::parse(&focus))
-            })
+        let mut sentences =
+            sentences.map(|line| plain(self.text.line(line).trim_start_matches('#')));
+        sentences.find_map(|sentence| sentence_phase(&sentence)).or_else(|| {
+            let focus = self.field(0..self.text.lines().len(), focus, None)?;
+            sentence_phase(&focus).or_else(|| PhaseLine::parse(&focus))
+        })
     }
 }
 
@@ -168,11 +198,7 @@ fn name_and_status(rest: &str) -> (Option<String>, Option<String>) {
     let rest = rest.trim();
     if let Some((name, after)) = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
         let status = trim_separators(after);
-        return if says_state(name) {
-            (None, some(name))
-        } else {
-            (some(name), some(status))
-        };
+        return if says_state(name) { (None, some(name)) } else { (some(name), some(status)) };
     }
     let rest = trim_separators(rest);
     let cut = [" — ", " – ", " -- ", " - "].iter().filter_map(|dash| rest.find(dash)).min();
@@ -191,8 +217,21 @@ fn some(text: &str) -> Option<String> {
 /// Returns whether a remark tells a state and not a name: `COMPLETE`, `milestone v1.2 complete`.
 fn says_state(remark: &str) -> bool {
     const STATES: &[&str] = &[
-        "complete", "completed", "done", "executing", "in progress", "not started", "planned", "ready", "verified",
-        "milestone", "between", "shipped", "paused", "blocked", "all phases",
+        "complete",
+        "completed",
+        "done",
+        "executing",
+        "in progress",
+        "not started",
+        "planned",
+        "ready",
+        "verified",
+        "milestone",
+        "between",
+        "shipped",
+        "paused",
+        "blocked",
+        "all phases",
     ];
     let lower = remark.trim().to_lowercase();
     STATES.iter().any(|state| {

@@ -6,7 +6,8 @@ use crate::text::inline::fold_blanks;
 use crate::text::list::item_at;
 use crate::text::splice::{Splice, apply};
 
-const BLOCKERS: &[&str] = &["blockers", "blockers/concerns", "concerns", "blockers & concerns", "blockers / concerns"];
+const BLOCKERS: &[&str] =
+    &["blockers", "blockers/concerns", "concerns", "blockers & concerns", "blockers / concerns"];
 
 /// Returns whether a line only says that a list is empty.
 pub(crate) fn is_placeholder(line: &str) -> bool {
@@ -43,7 +44,11 @@ pub(crate) fn add_item(text: &Text<'_>, section: &Section, item: &str) -> Vec<Sp
     let entry = format!("- {}", fold_blanks(item));
     let placeholder =
         section.own.clone().find(|line| is_placeholder(&text.raw(text.lines()[*line].range())));
-    let last = section.own.clone().rev().find(|line| !text.raw(text.lines()[*line].range()).trim().is_empty());
+    let last = section
+        .own
+        .clone()
+        .rev()
+        .find(|line| !text.raw(text.lines()[*line].range()).trim().is_empty());
     if let Some(line) = placeholder {
         let place = text.lines()[line];
         if last == Some(line) {
@@ -56,7 +61,11 @@ pub(crate) fn add_item(text: &Text<'_>, section: &Section, item: &str) -> Vec<Sp
     match last {
         Some(line) => {
             // Below prose a list begins with a blank line, else it would belong to the paragraph.
-            let lead = if item_at(text, line).is_some() || text.line(line).starts_with(' ') { "" } else { ending };
+            let lead = if item_at(text, line).is_some() || text.line(line).starts_with(' ') {
+                ""
+            } else {
+                ending
+            };
             add_after(text, line, &format!("{lead}{entry}"), ending)
         }
         None => add_after(text, section.heading.line, &format!("{ending}{entry}"), ending),

@@ -72,11 +72,14 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
     let plan = places.value(&["Current Plan"], &["Plan", "Current Plan"], "current_plan");
     let (current_plan, plans) = plan.as_deref().map_or((None, None), split_of);
     let number = |names: &[&str]| places.value(names, names, "").and_then(|v| leading_number(&v));
-    let activity = places.value(&["Last Activity", "Last activity"], &["Last activity"], "last_activity");
+    let activity =
+        places.value(&["Last Activity", "Last activity"], &["Last activity"], "last_activity");
     let (date, remark) = activity.as_deref().map_or((None, None), split_activity);
-    let progress = places.value(&["Progress"], &["Progress", "Progress bar", "Overall progress"], "");
+    let progress =
+        places.value(&["Progress"], &["Progress", "Progress bar", "Overall progress"], "");
     Snapshot {
-        current_phase_name: phase_name.or_else(|| phase.as_ref().and_then(|line| line.name.clone())),
+        current_phase_name: phase_name
+            .or_else(|| phase.as_ref().and_then(|line| line.name.clone())),
         total_phases: number(&["Total Phases"])
             .or_else(|| phase.as_ref().and_then(|line| line.total))
             .or_else(|| places.key_number("progress.total_phases")),
@@ -91,7 +94,11 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
             .or_else(|| places.key_number("progress.percent")),
         last_activity: date,
         last_activity_desc: places
-            .value(&["Last Activity Description"], &["Last Activity Description"], "last_activity_desc")
+            .value(
+                &["Last Activity Description"],
+                &["Last Activity Description"],
+                "last_activity_desc",
+            )
             .or(remark),
         decisions: decisions(&text),
         blockers: sections::blockers(&text),
@@ -138,7 +145,8 @@ fn split_activity(value: &str) -> (Option<String>, Option<String>) {
 fn percent(value: &str) -> Option<i64> {
     let before = value[..value.find('%')?].trim_end();
     let start = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.'));
-    let number = &before[start.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..];
+    let number =
+        &before[start.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..];
     number.split('.').next()?.parse().ok()
 }
 
@@ -154,7 +162,10 @@ fn decisions(text: &Text<'_>) -> Vec<Decision> {
         return rows.collect();
     }
     let items = section.lines.filter_map(|line| item_at(text, line).filter(|item| item.indent < 2));
-    items.map(|item| decision(text.slice(item.text))).filter(|d| !sections::is_placeholder(&d.summary)).collect()
+    items
+        .map(|item| decision(text.slice(item.text)))
+        .filter(|d| !sections::is_placeholder(&d.summary))
+        .collect()
 }
 
 /// Reads `[Phase 3]: summary — rationale`.
@@ -181,7 +192,9 @@ fn session(text: &Text<'_>, places: &Places<'_>) -> Session {
     let read = |names: &[&str]| {
         let inside = places.field(lines.clone(), names, None);
         let bold = || names.iter().find_map(|name| find_field(text, all.clone(), name, true));
-        inside.or_else(|| bold().map(|field| plain(text.slice(field.value))).filter(|v| !v.is_empty()))
+        inside.or_else(|| {
+            bold().map(|field| plain(text.slice(field.value))).filter(|v| !v.is_empty())
+        })
     };
     Session {
         last_date: read(&["Last Date", "Last session"]).or_else(|| places.key("last_updated")),

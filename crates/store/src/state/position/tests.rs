@@ -5,7 +5,12 @@ use super::PhaseLine;
 fn check(value: &str, expected: &str) {
     let shown = PhaseLine::parse(value).map_or("none".to_owned(), |line| {
         let total = line.total.map_or(String::new(), |total| format!(" of {total}"));
-        format!("{}{total} | {} | {}", line.number, line.name.unwrap_or_default(), line.status.unwrap_or_default())
+        format!(
+            "{}{total} | {} | {}",
+            line.number,
+            line.name.unwrap_or_default(),
+            line.status.unwrap_or_default()
+        )
     });
     assert_eq!(shown, expected, "{value:?}");
 }
@@ -28,8 +33,16 @@ fn phase_lines() {
 
 #[test]
 fn lines_without_a_phase() {
-    for value in ["—", "None", "Milestone v1.2 complete", "Not started (first phase)", "v1.3 complete",
-        "all of 1-4 complete", "(none — milestone complete)", ""] {
+    for value in [
+        "—",
+        "None",
+        "Milestone v1.2 complete",
+        "Not started (first phase)",
+        "v1.3 complete",
+        "all of 1-4 complete",
+        "(none — milestone complete)",
+        "",
+    ] {
         check(value, "none");
     }
 }

@@ -3,7 +3,8 @@
 use super::add_blocker;
 
 fn check(before: &str, blocker: &str, after: &str) {
-    let result = add_blocker(before.as_bytes(), blocker).map(|bytes| String::from_utf8(bytes).unwrap());
+    let result =
+        add_blocker(before.as_bytes(), blocker).map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(result.as_deref(), Some(after));
 }
 
@@ -25,7 +26,11 @@ fn a_placeholder_makes_room_and_words_like_it_stay() {
 
 #[test]
 fn values_are_taken_literally() {
-    check("## Blockers\r\n\r\nNone\r\n", "costs $1 & `x` | \\n $&", "## Blockers\r\n\r\n- costs $1 & `x` | \\n $&\r\n");
+    check(
+        "## Blockers\r\n\r\nNone\r\n",
+        "costs $1 & `x` | \\n $&",
+        "## Blockers\r\n\r\n- costs $1 & `x` | \\n $&\r\n",
+    );
     check("## Blockers\n- a\n", "two\nlines", "## Blockers\n- a\n- two lines\n");
 }
 
