@@ -13,7 +13,7 @@ pub mod snapshot;
 use std::ops::Range;
 
 use crate::text::Text;
-use crate::text::heading::{Heading, find_section, headings, section_end};
+use crate::text::heading::{Heading, headings, section_end};
 
 /// The lines of a section and the heading that opens it.
 pub(crate) struct Section {
@@ -26,13 +26,22 @@ pub(crate) struct Section {
 
 /// Finds the first section of level two or three with one of some names.
 pub(crate) fn section(text: &Text<'_>, names: &[&str]) -> Option<Section> {
+    sections_named(text, names).into_iter().next()
+}
+
+/// Finds all sections of level two or three with one of some names.
+pub(crate) fn sections_named(text: &Text<'_>, names: &[&str]) -> Vec<Section> {
     let headings = headings(text);
-    let (index, lines) = find_section(text, &headings, |level, title| {
-        let title = title.trim_end_matches(':').to_lowercase();
-        (2..=3).contains(&level) && names.iter().any(|name| *name == title)
-    })?;
-    let next = headings.get(index + 1).map_or(text.lines().len(), |heading| heading.line);
-    debug_assert_eq!(lines.end, section_end(text, &headings, index));
-    let own = lines.start..next;
-    Some(Section { heading: headings[index].clone(), lines, own })
+    let is_named = |heading: &Heading| {
+        let title = text.slice(heading.text.clone()).trim_end_matches(':').to_lowercase();
+        (2..=3).contains(&heading.level) && names.iter().any(|name| *name == title)
+    };
+    let found = (0..headings.len()).filter(|index| is_named(&headings[*index]));
+    let sections = found.map(|index| {
+        let start = headings[index].line + 1;
+        let next = headings.get(index + 1).map_or(text.lines().len(), |heading| heading.line);
+        let lines = start..section_end(text, &headings, index);
+        Section { heading: headings[index].clone(), lines, own: start..next }
+    });
+    sections.collect()
 }

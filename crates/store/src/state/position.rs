@@ -5,7 +5,7 @@
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Section, section};
+use super::{Section, sections_named};
 use crate::frontmatter::{self, Frontmatter, Value};
 use crate::text::Text;
 use crate::text::field::{field_at, same_name};
@@ -28,15 +28,22 @@ const POSITION: &[&str] = &[
     "текущая позиция",
     "where we are",
     "active phase",
+    "fase atual",
+    "fase actual",
     "current milestone",
     "current focus",
 ];
+
+/// The names of the field that holds the phase; the first only means it in a position section.
+const PHASE_FIELDS: &[&str] =
+    &["Phase", "Current Phase", "Active Phase", "Fase atual", "Fase", "当前阶段", "阶段"];
 
 /// STATE.md with the places that a position may be found in.
 pub(super) struct Places<'a> {
     text: &'a Text<'a>,
     frontmatter: Option<Frontmatter>,
-    position: Option<Section>,
+    /// The sections that say where the project stands, in their order.
+    position: Vec<Section>,
     /// The line of the first section heading.
     preamble_end: usize,
 }
@@ -48,7 +55,7 @@ impl<'a> Places<'a> {
         Self {
             text,
             frontmatter: frontmatter::parse(text.bytes()),
-            position: section(text, POSITION),
+            position: sections_named(text, POSITION),
             preamble_end: first.unwrap_or(text.lines().len()),
         }
     }
@@ -59,16 +66,16 @@ impl<'a> Places<'a> {
     /// its frontmatter key.
     pub(super) fn value(&self, bold: &[&str], short: &[&str], key: &str) -> Option<String> {
         let all = 0..self.text.lines().len();
-        let in_position = || {
-            let section = self.position.as_ref()?;
-            self.field(section.own.clone(), short, None)
-                .or_else(|| self.field(section.lines.clone(), bold, None))
-        };
+        let in_position = || self.in_position(short);
         self.field(0..self.preamble_end, bold, None)
             .or_else(in_position)
             .or_else(|| self.key(key))
             .or_else(|| self.field(all.clone(), bold, Some(true)))
             .or_else(|| self.field(all, bold, Some(false)))
+    }
+
+    fn in_position(&self, names: &[&str]) -> Option<String> {
+        self.position.iter().find_map(|section| self.field(section.own.clone(), names, None))
     }
 
     /// Returns the value of a field among some lines, whatever it says; empty ones do not count.
@@ -103,27 +110,9 @@ impl<'a> Places<'a> {
     pub(super) fn phase(&self) -> Option<PhaseLine> {
         let stated = [
             self.field(0..self.preamble_end, &["Current Phase", "Phase"], None),
-            self.position.as_ref().and_then(|section| {
-                self.field(
-                    section.own.clone(),
-                    &[
-                        "Phase",
-                        "Current Phase",
-                        "Active Phase",
-                        "Fase",
-                        "Fase atual",
-                        "阶段",
-                        "当前阶段",
-                    ],
-                    None,
-                )
-            }),
+            self.in_position(PHASE_FIELDS),
             self.key("current_phase"),
-            self.field(
-                0..self.text.lines().len(),
-                &["Current Phase", "Active Phase", "Fase atual", "当前阶段"],
-                None,
-            ),
+            self.field(0..self.text.lines().len(), &PHASE_FIELDS[1..], None),
         ];
         let mut spoken = stated.iter().flatten().peekable();
         let is_stated = spoken.peek().is_some();
@@ -145,10 +134,12 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Reads `Phase 3: name` out of the start of a sentence.
+/// Reads a sentence that begins with `Phase 3`.
 fn sentence_phase(sentence: &str) -> Option<PhaseLine> {
-    let at = sentence.to_ascii_lowercase().find("phase ")?;
-    PhaseLine::parse(&sentence[at..])
+    let sentence = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let lower = sentence.to_lowercase();
+    (lower.starts_with("phase ") || lower.starts_with("fase "))
+        .then(|| PhaseLine::parse(sentence))?
 }
 
 /// A phase with the remarks people put on its line: `3 of 7 (Name) — EXECUTING`.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::position::Places;
+use super::position::{PhaseLine, Places};
 use super::{section, sections};
 use crate::text::Text;
 use crate::text::field::find_field;
@@ -68,7 +68,7 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
     let text = Text::new(bytes);
     let places = Places::new(&text);
     let phase = places.phase();
-    let phase_name = places.value(&["Current Phase Name"], &["Phase Name"], "current_phase_name");
+    let phase_name = phase_name(&places, phase.as_ref());
     let plan = places.value(&["Current Plan"], &["Plan", "Current Plan"], "current_plan");
     let (current_plan, plans) = plan.as_deref().map_or((None, None), split_of);
     let number = |names: &[&str]| places.value(names, names, "").and_then(|v| leading_number(&v));
@@ -78,8 +78,7 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
     let progress =
         places.value(&["Progress"], &["Progress", "Progress bar", "Overall progress"], "");
     Snapshot {
-        current_phase_name: phase_name
-            .or_else(|| phase.as_ref().and_then(|line| line.name.clone())),
+        current_phase_name: phase_name,
         total_phases: number(&["Total Phases"])
             .or_else(|| phase.as_ref().and_then(|line| line.total))
             .or_else(|| places.key_number("progress.total_phases")),
@@ -106,6 +105,18 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
         session: session(&text, &places),
         current_phase: phase.map(|line| line.number),
     }
+}
+
+/// Returns the name of the current phase; the frontmatter's only when it speaks of the same phase.
+fn phase_name(places: &Places<'_>, phase: Option<&PhaseLine>) -> Option<String> {
+    let same = || {
+        let key = places.key("current_phase").and_then(|value| PhaseLine::parse(&value));
+        key.is_none_or(|key| Some(&key.number) == phase.map(|line| &line.number))
+    };
+    places
+        .value(&["Current Phase Name"], &["Phase Name"], "")
+        .or_else(|| phase.and_then(|line| line.name.clone()))
+        .or_else(|| same().then(|| places.key("current_phase_name"))?)
 }
 
 fn leading_number(value: &str) -> Option<i64> {

@@ -46,16 +46,3 @@ pub fn section_end(text: &Text<'_>, headings: &[Heading], index: usize) -> usize
     let next = headings[index + 1..].iter().find(|heading| heading.level <= level);
     next.map_or(text.lines().len(), |heading| heading.line)
 }
-
-/// Returns the lines below the first heading that a test accepts, the heading left out.
-pub fn find_section(
-    text: &Text<'_>,
-    headings: &[Heading],
-    accepts: impl Fn(usize, &str) -> bool,
-) -> Option<(usize, Range<usize>)> {
-    let index = headings
-        .iter()
-        .position(|heading| accepts(heading.level, text.slice(heading.text.clone())))?;
-    let end = section_end(text, headings, index);
-    Some((index, headings[index].line + 1..end))
-}
