@@ -84,6 +84,8 @@ fn comments_on_the_line_of_the_key_stay() {
     check_set("---\na: # z\n---\n", "a", &json!(1), "---\na: 1 # z\n---\n");
     check_set("---\na: # z\n  - b\n---\n", "a", &json!(1), "---\na: 1 # z\n---\n");
     check_set("---\na: b # z\n---\n", "a", &json!({"c": 1}), "---\na: # z\n  c: 1\n---\n");
+    // For the parser a lone carriage return ends the comment, and the value stands behind it.
+    check_set("---\na: # z\r  - b\n  - c\n---\n", "a", &json!(1), "---\na: 1\n---\n");
     let before = b"---\na: b # \xff\n---\n";
     let after = set(before, "a", &json!("c")).expect("the edit is possible");
     assert_eq!(after, b"---\na: c # \xff\n---\n");
