@@ -6,6 +6,7 @@
 
 pub mod disk;
 pub mod frontmatter;
+pub mod phase_dirs;
 pub mod project;
 pub mod roadmap;
 pub mod state;

@@ -192,7 +192,7 @@ fn name_and_status(rest: &str) -> (Option<String>, Option<String>) {
         return if says_state(name) { (None, some(name)) } else { (some(name), some(status)) };
     }
     let rest = trim_separators(rest);
-    let cut = [" — ", " – ", " -- ", " - "].iter().filter_map(|dash| rest.find(dash)).min();
+    let cut = [" — ", " – ", " -- ", " - ", " | "].iter().filter_map(|dash| rest.find(dash)).min();
     let (name, status) = cut.map_or((rest, ""), |at| (&rest[..at], trim_separators(&rest[at..])));
     if says_state(name) { (None, some(rest)) } else { (some(name), some(status)) }
 }
