@@ -22,6 +22,7 @@ mod append;
 mod lock;
 mod place;
 mod replace;
+mod spill;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ use thiserror::Error;
 
 pub use append::{Append, Keep};
 pub use lock::{Holder, Lock};
+pub use spill::spill;
 
 use crate::project::Project;
 use place::Place;

@@ -10,4 +10,5 @@ pub mod phase_dirs;
 pub mod project;
 pub mod roadmap;
 pub mod state;
+pub mod survey;
 pub mod text;

@@ -166,6 +166,14 @@ impl PhaseDirs {
     }
 }
 
+/// Lists the numbers of archived phases without looking into their directories.
+pub fn archived_numbers(planning: &Path) -> Vec<PhaseNumber> {
+    let milestones = planning.join("milestones");
+    let archives = subdirectories(&milestones).into_iter().filter(|name| name.ends_with("-phases"));
+    let names = archives.flat_map(|archive| subdirectories(&milestones.join(archive)));
+    names.filter_map(|name| Some(PhaseNumber::parse_prefix(strip_word(&name))?.0)).collect()
+}
+
 /// Compares versions by their numbers: v1.10 is newer than v1.9.
 fn version_key(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()

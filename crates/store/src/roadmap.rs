@@ -35,6 +35,8 @@ pub struct Entry {
     pub depends_text: Option<String>,
     /// Whether the first box of the phase is ticked.
     pub ticked: bool,
+    /// Whether the summary list names the phase and no section describes it.
+    pub lacks_details: bool,
 }
 
 /// A milestone named by a heading.

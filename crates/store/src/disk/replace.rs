@@ -76,8 +76,7 @@ fn swap(
     like: Option<&Metadata>,
     bytes: &[u8],
 ) -> Result<Change, DiskError> {
-    let random = RandomState::new().hash_one(0);
-    let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{random:016x}", process::id()));
+    let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
     let swapped = fill(&temp, like, bytes).and_then(|()| fs::rename(&temp, path));
     if let Err(error) = swapped {
@@ -91,6 +90,11 @@ fn swap(
 }
 
 /// Creates a temporary file with all that it needs to take the place of another.
+/// Returns a number nobody can guess; the standard library's hasher is seeded by the system.
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
 fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
     let mode = like.map_or(MODE_NEW, |like| like.mode() & MODE_MASK);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temp)?;

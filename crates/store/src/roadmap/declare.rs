@@ -34,6 +34,8 @@ pub(super) struct Declaration {
     pub(super) line: usize,
     /// The box or the status cell; marks for the other kinds.
     pub(super) done: Option<bool>,
+    /// Whether the line begins in bold, as the summary list of a roadmap does.
+    pub(super) bold: bool,
     /// What a dependency column says.
     pub(super) depends: Option<String>,
     /// What a milestone column says.
@@ -91,6 +93,7 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
         name: title::of_heading(&mention.title),
         line: heading.line,
         done: verdict::of_marks(content),
+        bold: false,
         depends: None,
         milestone: None,
         number: mention.number,
@@ -113,6 +116,7 @@ fn of_item(text: &Text<'_>, line: usize) -> Option<Declaration> {
         },
         line,
         done: item.done().or_else(|| verdict::of_marks(content)),
+        bold: content.starts_with("**"),
         depends: None,
         milestone: None,
         number: mention.number,
@@ -194,6 +198,7 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         name: title::of_heading(&title),
         line: row.line,
         done,
+        bold: false,
         depends: cell(columns.depends).map(|cell| plain(&cell)),
         milestone: cell(columns.milestone),
         number,

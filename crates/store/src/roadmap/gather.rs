@@ -183,7 +183,9 @@ fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
     };
     let goal = ask(section::goal);
     let ticked = group.of_kind(Kind::Checklist).find_map(|place| place.done);
-    Entry { phase, goal, depends_text: stated, ticked: ticked == Some(true) }
+    let listed = group.of_kind(Kind::Checklist).any(|place| place.bold);
+    let lacks_details = listed && !phase.sources.heading;
+    Entry { phase, goal, depends_text: stated, ticked: ticked == Some(true), lacks_details }
 }
 
 /// Returns the name of the best place that has one.
