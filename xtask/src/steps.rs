@@ -4,6 +4,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -82,8 +83,10 @@ pub(crate) fn shell_line(command: &Command) -> String {
         let value = value.unwrap_or_default().to_string_lossy();
         words.push(format!("{}={value}", name.to_string_lossy()));
     }
-    let program = std::path::Path::new(command.get_program());
-    words.push(program.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let program = Path::new(command.get_program());
+    // Cargo is on everyone's path; a tool of the cache is found only by its full name.
+    let is_cargo = program.file_name().is_some_and(|name| name == "cargo");
+    words.push(if is_cargo { "cargo".to_owned() } else { program.display().to_string() });
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     words.join(" ")
 }

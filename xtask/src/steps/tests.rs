@@ -37,8 +37,9 @@ fn the_table_sums_the_steps_of_a_tier() {
 }
 
 #[test]
-fn a_shell_line_shows_the_variables_and_no_directory_of_the_program() {
+fn a_shell_line_can_be_pasted() {
     let mut command = Command::new("/some/where/cargo");
     command.args(["test", "storm"]).env("KILLS", "7");
     assert_eq!(shell_line(&command), "KILLS=7 cargo test storm");
+    assert_eq!(shell_line(&Command::new("/cache/bin/tool")), "/cache/bin/tool");
 }
