@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let memory = memory.join(format!("mow-bench-{}", std::process::id()));
     let disk = repo::target().join("bench");
     let outcome = prepare(&memory, &disk).and_then(|bench| print_all(&bench, runs));
-    for folder in [&memory, &disk] {
+    for folder in [&memory, &disk].into_iter().filter(|folder| folder.exists()) {
         fs::remove_dir_all(folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
