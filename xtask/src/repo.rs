@@ -2,12 +2,16 @@
 
 use anyhow::{Context, Result, bail};
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The root of the repository.
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository root")
+///
+/// Asked at run time, because clones that share a target directory also share this program.
+pub(crate) fn root() -> PathBuf {
+    let built_in = || env!("CARGO_MANIFEST_DIR").into();
+    let xtask = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(built_in));
+    xtask.parent().expect("xtask lies in the repository root").to_path_buf()
 }
 
 /// Where cargo puts what it builds.

@@ -37,7 +37,7 @@ impl SourceFile {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
-    let files = load_files(repo::root())?;
+    let files = load_files(&repo::root())?;
     let findings = check(&files);
     for finding in &findings {
         println!("{finding}");

@@ -14,7 +14,7 @@ fn findings_of(path: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn the_repository_is_tidy() {
-    let files = load_files(repo::root()).expect("the repository can be read");
+    let files = load_files(&repo::root()).expect("the repository can be read");
     assert!(files.iter().any(|file| file.path == "xtask/src/tidy.rs"), "the walk finds sources");
     let findings = check(&files);
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
