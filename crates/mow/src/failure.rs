@@ -77,8 +77,9 @@ impl From<DiskError> for Failure {
 
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
-        let hint = matches!(error, ProjectError::NotFound { .. })
-            .then(|| "run mow in a project with a .planning/ directory, or name one with --cwd DIR");
+        let hint = matches!(error, ProjectError::NotFound { .. }).then(
+            || "run mow in a project with a .planning/ directory, or name one with --cwd DIR",
+        );
         let message = sentence(&error);
         Self { code: code::REFUSED, kind: "no_project", message, hint: hint.map(str::to_owned) }
     }
@@ -99,10 +100,14 @@ impl From<EditError> for Failure {
 /// Makes a panic say what a bug is: one sentence, exit code 70, no stack trace by default.
 pub(crate) fn install_panic_message() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
+        let place =
+            panic.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
         let what = panic.payload_as_str().unwrap_or("no message");
         // Nothing is left to do when even this cannot be written.
-        let _ = writeln!(std::io::stderr(), "Error: mow has a bug: {what}{place}\nHint: please report it with the command you ran");
+        let _ = writeln!(
+            std::io::stderr(),
+            "Error: mow has a bug: {what}{place}\nHint: please report it with the command you ran"
+        );
         std::process::exit(code::BUG);
     }));
 }

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -100,10 +100,17 @@ fn write(text: &str) -> Result<(), Stop> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
 }
 
+/// Writes a failure to standard error; with `--json` as an object, for scripts.
 fn report(failure: &Failure) {
-    let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!("Hint: {hint}\n"));
+    let text = if std::env::args_os().any(|arg| arg == "--json") {
+        let Failure { code, kind, message, hint } = failure;
+        pretty(&json!({ "error": message, "kind": kind, "code": code, "hint": hint })) + "\n"
+    } else {
+        let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!("Hint: {hint}\n"));
+        format!("Error: {}\n{hint}", failure.message)
+    };
     // Nothing is left to do when even this cannot be written.
-    let _ = write!(anstream::stderr(), "Error: {}\n{hint}", failure.message);
+    let _ = anstream::stderr().write_all(text.as_bytes());
 }
 
 /// Writes a warning, which never changes the answer or the exit code.

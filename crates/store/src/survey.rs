@@ -20,6 +20,8 @@ pub struct Survey {
     pub phases: Vec<Surveyed>,
     /// The milestones that headings name.
     pub milestones: Vec<Milestone>,
+    /// The places of the phases, ordered by number.
+    by_number: Vec<usize>,
 }
 
 /// One phase.
@@ -59,7 +61,9 @@ pub fn load(planning: &Path) -> Result<Option<Survey>, DiskError> {
         .map(|entry| Surveyed { dir: dirs.find(&entry.phase.number).cloned(), entry })
         .collect();
     phases.sort_by_key(|phase| phase.entry.phase.line);
-    Ok(Some(Survey { phases, milestones: roadmap.milestones }))
+    let mut by_number: Vec<_> = (0..phases.len()).collect();
+    by_number.sort_by(|a, b| phases[*a].entry.phase.number.cmp(&phases[*b].entry.phase.number));
+    Ok(Some(Survey { phases, milestones: roadmap.milestones, by_number }))
 }
 
 impl Survey {
@@ -70,6 +74,14 @@ impl Survey {
     pub fn scheduled(&self) -> Vec<&Surveyed> {
         let wanted = |phase: &&Surveyed| phase.entry.phase.sources.heading || !phase.is_done();
         self.phases.iter().filter(wanted).collect()
+    }
+
+    /// Finds a phase by its number, the first where several carry it.
+    pub fn by_number(&self, number: &PhaseNumber) -> Option<&Surveyed> {
+        let at = self
+            .by_number
+            .binary_search_by(|index| self.phases[*index].entry.phase.number.cmp(number));
+        at.ok().map(|at| &self.phases[self.by_number[at]])
     }
 
     /// Builds the graph of some phases.
