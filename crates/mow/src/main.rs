@@ -14,5 +14,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::install_panic_message();
-    output::finish(cli::parse().and_then(|request| request.run()))
+    output::finish(cli::parse().and_then(cli::Request::run))
 }

@@ -3,6 +3,8 @@
 //! The three ways take turns, because a disk's speed changes from one second to the next. Makes
 //! `.planning/` in the directory and leaves one small file there.
 
+#![expect(clippy::disallowed_methods, reason = "it measures the bare system calls")]
+
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;

@@ -18,6 +18,8 @@
 //! Nothing here prints, knows what the files mean, or writes outside the roots it was given.
 //! Start with [`update`] for one change, or with [`Writer::open`] for several under one lock.
 
+#![expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+
 mod append;
 mod lock;
 mod place;

@@ -4,6 +4,8 @@
 //! file is seen), then the documents built on it, such as [`roadmap`] and [`state`]. [`project`]
 //! finds the files, and only [`disk`] writes them.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
+
 pub mod disk;
 pub mod frontmatter;
 pub mod phase_dirs;

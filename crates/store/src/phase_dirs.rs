@@ -139,7 +139,7 @@ impl PhaseDirs {
             .into_iter()
             .filter_map(|name| Some((name.strip_suffix("-phases")?.to_owned(), name)))
             .collect();
-        archives.sort_by(|a, b| version_key(&b.0).cmp(&version_key(&a.0)));
+        archives.sort_by_key(|(version, _)| std::cmp::Reverse(version_key(version)));
         let listed = archives
             .into_iter()
             .map(|(version, name)| Self::sorted(list(&milestones.join(name), Some(&version))).dirs);

@@ -116,10 +116,10 @@ impl Milestones {
         let mut current = None;
         let mut next_heading = outline.headings.iter().peekable();
         for (line, slot) in of_line.iter_mut().enumerate() {
-            if let Some(heading) = next_heading.next_if(|heading| heading.line == line) {
-                if is_milestone(outline.text.slice(heading.text.clone())) {
-                    current = Some(line);
-                }
+            if let Some(heading) = next_heading.next_if(|heading| heading.line == line)
+                && is_milestone(outline.text.slice(heading.text.clone()))
+            {
+                current = Some(line);
             }
             *slot = outline.fold_at(line).map(|fold| fold.first).or(current);
         }

@@ -29,12 +29,10 @@ pub fn folds(text: &Text<'_>) -> Vec<Fold> {
             let last = text.lines().len() - 1;
             folds.push(Fold { first: index, last, summary: summary(text, index) });
         }
-        if starts_with_tag(line, "</details")
-            || (starts_with_tag(line, "<details") && ends_fold(line))
-        {
-            if let Some(fold) = open.pop() {
-                folds[fold].last = index;
-            }
+        let closes = starts_with_tag(line, "</details")
+            || (starts_with_tag(line, "<details") && ends_fold(line));
+        if closes && let Some(fold) = open.pop() {
+            folds[fold].last = index;
         }
     }
     folds

@@ -145,22 +145,15 @@ fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
     let mut start = place.start + content.len() - content.trim_start().len();
     let end = start + trimmed.len();
     start += usize::from(trimmed.starts_with('|'));
+    let inner = &text.visible().as_bytes()[start..end];
+    let first = start;
     let mut cells = Vec::new();
-    let mut escaped = false;
-    let bytes = text.visible().as_bytes();
-    for at in start..end {
-        match bytes[at] {
-            b'|' if !escaped => {
-                cells.push(start..at);
-                start = at + 1;
-            }
-            b'\\' => {
-                escaped = true;
-                continue;
-            }
-            _ => {}
+    for (at, byte) in inner.iter().enumerate() {
+        let escaped = at > 0 && inner[at - 1] == b'\\';
+        if *byte == b'|' && !escaped {
+            cells.push(start..first + at);
+            start = first + at + 1;
         }
-        escaped = false;
     }
     if start < end {
         cells.push(start..end);

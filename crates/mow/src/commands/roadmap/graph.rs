@@ -124,12 +124,13 @@ fn paint(style: Style) -> Paint {
     let color = |color: AnsiColor| color.on_default();
     match style {
         Style::Plain | Style::Name(_) => Paint::new(),
-        Style::Wave | Style::Edge | Style::Needs => Paint::new().effects(Effects::DIMMED),
+        Style::Wave | Style::Edge | Style::Needs | Style::Mark(State::Blocked) => {
+            Paint::new().effects(Effects::DIMMED)
+        }
         Style::Number => Paint::new().effects(Effects::BOLD),
         Style::Mark(State::Done) => color(AnsiColor::Green),
         Style::Mark(State::Running) => color(AnsiColor::Blue),
         Style::Mark(State::Ready) => color(AnsiColor::Yellow),
-        Style::Mark(State::Blocked) => Paint::new().effects(Effects::DIMMED),
         Style::Cycle => color(AnsiColor::Red),
     }
 }
