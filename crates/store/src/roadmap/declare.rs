@@ -192,14 +192,15 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         (None, None) => None,
     };
     let Mention { number, written, title, .. } = mention;
-    let title = if title.is_empty() { plain(&row.cell(text, columns.name)) } else { title };
+    let title =
+        if title.is_empty() { plain(&row.cell(text, columns.name)).into_owned() } else { title };
     Some(Declaration {
         kind: Kind::Table,
         name: title::of_heading(&title),
         line: row.line,
         done,
         bold: false,
-        depends: cell(columns.depends).map(|cell| plain(&cell)),
+        depends: cell(columns.depends).map(|cell| plain(&cell).into_owned()),
         milestone: cell(columns.milestone),
         number,
         written,

@@ -79,7 +79,7 @@ pub(super) fn value(outline: &Outline<'_>, lines: Range<usize>, field: &Field) -
         value.push_str(if item.is_some() { "; " } else { " " });
         value.push_str(item.map_or(content, |item| text.slice(item.text)));
     }
-    plain(&value)
+    plain(&value).into_owned()
 }
 
 /// A line in the middle of a value may hold a colon; only a bold name begins another field.

@@ -248,7 +248,7 @@ fn split_phase(cell: &str) -> (String, String) {
             let number = bare[..bare.len() - rest.len()].to_owned();
             (number, rest.trim_start_matches(['.', ':', ' ']).to_owned())
         }
-        None => (text, String::new()),
+        None => (text.into_owned(), String::new()),
     }
 }
 

@@ -90,7 +90,7 @@ impl<'a> Places<'a> {
             let wanted = bold.is_none_or(|bold| field.bold == bold);
             let value = self.text.slice(field.value.clone()).trim();
             let named = names.iter().any(|other| same_name(name, other));
-            (wanted && named && !value.is_empty()).then(|| plain(value))
+            (wanted && named && !value.is_empty()).then(|| plain(value).into_owned())
         })
     }
 

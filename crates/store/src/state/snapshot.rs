@@ -190,10 +190,10 @@ fn decision(item: &str) -> Decision {
         _ => (None, item),
     };
     let (summary, rationale) = match rest.split_once(" — ") {
-        Some((summary, why)) => (summary, Some(plain(why))),
+        Some((summary, why)) => (summary, Some(plain(why).into_owned())),
         None => (rest, None),
     };
-    Decision { phase, summary: plain(summary), rationale }
+    Decision { phase, summary: plain(summary).into_owned(), rationale }
 }
 
 fn session(text: &Text<'_>, places: &Places<'_>) -> Session {
@@ -204,7 +204,9 @@ fn session(text: &Text<'_>, places: &Places<'_>) -> Session {
         let inside = places.field(lines.clone(), names, None);
         let bold = || names.iter().find_map(|name| find_field(text, all.clone(), name, true));
         inside.or_else(|| {
-            bold().map(|field| plain(text.slice(field.value))).filter(|v| !v.is_empty())
+            bold()
+                .map(|field| plain(text.slice(field.value)).into_owned())
+                .filter(|v| !v.is_empty())
         })
     };
     Session {

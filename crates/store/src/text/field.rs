@@ -97,5 +97,5 @@ pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) 
 
 /// Compares names without regard to case.
 pub fn same_name(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
 }

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use super::Line;
@@ -31,6 +32,9 @@ pub(super) fn visible(bytes: &[u8], lines: &[Line]) -> String {
 
 /// Returns the text with every byte that is no UTF-8 replaced by a question mark.
 pub(crate) fn masked_utf8(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -78,15 +82,14 @@ fn dead_ranges(text: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
 }
 
 fn needs_parser(text: &[u8]) -> bool {
-    let opens = |pattern: &[u8]| text.windows(pattern.len()).any(|window| window == pattern);
-    opens(b"```") || opens(b"~~~") || opens(b"<!--")
+    [b"```".as_slice(), b"~~~", b"<!--"].iter().any(|sign| memmem::find(text, sign).is_some())
 }
 
 /// Returns a copy for the parser in which tags at the start of a line, and comments that never
 /// close, have lost their meaning.
 fn probe(text: &[u8], lines: &[Line]) -> String {
     let mut probe = text.to_vec();
-    let last_close = text.windows(3).rposition(|window| window == b"-->").unwrap_or(0);
+    let last_close = memmem::rfind(text, b"-->").unwrap_or(0);
     for line in lines {
         let content = &text[line.range()];
         let at = line.start + content.len() - content.trim_ascii_start().len();
@@ -94,10 +97,8 @@ fn probe(text: &[u8], lines: &[Line]) -> String {
             probe[at] = b' ';
         }
     }
-    for at in last_close..text.len() {
-        if text[at..].starts_with(b"<!--") {
-            probe[at] = b' ';
-        }
+    for at in memmem::find_iter(&text[last_close..], b"<!--") {
+        probe[last_close + at] = b' ';
     }
     String::from_utf8(probe).expect("only single ASCII bytes were replaced")
 }
