@@ -13,4 +13,5 @@ pub mod project;
 pub mod roadmap;
 pub mod state;
 pub mod survey;
+pub mod status;
 pub mod text;
