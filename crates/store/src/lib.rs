@@ -12,5 +12,6 @@ pub mod phase_dirs;
 pub mod project;
 pub mod roadmap;
 pub mod state;
+pub mod status;
 pub mod survey;
 pub mod text;

@@ -121,3 +121,6 @@ fn split_lines(bytes: &[u8]) -> Vec<Line> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

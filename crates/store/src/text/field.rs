@@ -27,7 +27,7 @@ impl Field {
     /// Returns the edit that gives the field another value, the rest of the line replaced.
     pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
         let line = text.lines()[self.line];
-        let glued = self.value.start > 0 && text.bytes()[self.value.start - 1] != b' ';
+        let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
         let value = value.replace(['\n', '\r'], " ");
         Splice::replace(self.value.start..line.end, format!("{blank}{value}"))

@@ -121,21 +121,30 @@ fn parse(probe: &str) -> Found {
                     found.unclosed.push(range.start);
                 }
             }
-            Event::Html(_) | Event::InlineHtml(_) if probe[range.clone()].contains("<!--") => {
-                found.dead.push(range);
-            }
             // A comment over several lines comes as one block with an event for each line.
-            Event::Start(Tag::HtmlBlock)
-                if probe[range.clone()].trim_start().starts_with("<!--") =>
-            {
-                let block = &probe[range.clone()];
-                let end = block.rfind("-->").map_or(block.len(), |at| at + 3);
-                found.dead.push(range.start..range.start + end);
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let comments = comments(&probe[range.clone()]).into_iter();
+                found.dead.extend(
+                    comments.map(|comment| range.start + comment.start..range.start + comment.end),
+                );
             }
             _ => {}
         }
     }
     found
+}
+
+/// Finds the comments in a piece of HTML; what stands beside them on a line is text like any other.
+fn comments(html: &str) -> Vec<Range<usize>> {
+    let mut comments = Vec::new();
+    let mut at = 0;
+    while let Some(start) = html[at..].find("<!--").map(|found| at + found) {
+        // `<!-->` is a whole comment.
+        let inner = start + 2;
+        at = html[inner..].find("-->").map_or(html.len(), |found| inner + found + 3);
+        comments.push(start..at);
+    }
+    comments
 }
 
 /// Returns whether the last line of a fenced block is its closing fence.

@@ -69,7 +69,10 @@ fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
         return Splice::replace(range.clone(), format!(" {value} "));
     }
     let start = range.start + old.len() - old.trim_start().len();
-    Splice::replace(start..start + content.len(), value)
+    // A backslash right before the pipe would escape it.
+    let is_tight = start + content.len() == range.end;
+    let blank = if is_tight && value.ends_with('\\') { " " } else { "" };
+    Splice::replace(start..start + content.len(), value + blank)
 }
 
 /// Makes a value fit into a cell: pipes escaped, one line.
