@@ -34,7 +34,7 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     if words::says_nothing(&outer) {
         // `None (depends on Phase 3 for data)` still names one.
     } else if words::says_all_previous(&outer) {
-        found.extend(around.known.iter().filter(|number| *number < around.own).cloned());
+        found.extend(around.known.iter().filter(|number| *number < around.own).copied());
     } else {
         numbers::collect(&outer, around.known, &mut found);
         if found.is_empty() {

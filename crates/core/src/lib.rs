@@ -8,3 +8,4 @@ pub mod depends;
 pub mod graph;
 pub mod phase;
 pub mod roadmap;
+pub mod words;

@@ -6,36 +6,43 @@
 //! regard to case.
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde::{Serialize, Serializer};
 
 /// The parts a number may have at most; deeper ones are not numbers anybody wrote on purpose.
-const PARTS_MAX: usize = 6;
+const PARTS_MAX: usize = 5;
 /// The digits one part may have at most, so that the value always fits.
 const DIGITS_MAX: usize = 9;
 
 /// One dotted part of a phase number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Part {
     /// Zeros in front of a later part's digits: `05` has one.
     zeros: u8,
+    /// The lower-case letter after the digits, usually none.
+    suffix: Option<char>,
     value: u32,
-    /// Lower-case letters after the digits, usually none.
-    suffix: String,
 }
 
 /// The number of a phase, comparable and free of padding.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PhaseNumber {
-    parts: Vec<Part>,
+    parts: [Part; PARTS_MAX],
+    /// How many of the parts count; the others are empty.
+    len: usize,
 }
 
 impl PhaseNumber {
     /// Makes a whole-number phase.
     pub fn whole(value: u32) -> Self {
-        let part = Part { zeros: 0, value, suffix: String::new() };
-        Self { parts: vec![part] }
+        let mut parts = [Part::default(); PARTS_MAX];
+        parts[0].value = value;
+        Self { parts, len: 1 }
+    }
+
+    fn parts(&self) -> &[Part] {
+        &self.parts[..self.len]
     }
 
     /// Reads a number that fills the whole text.
@@ -49,22 +56,22 @@ impl PhaseNumber {
     /// A letter suffix is taken only when the number ends there: `36a: x` has one, `3rd` has none
     /// and is no number at all.
     pub fn parse_prefix(text: &str) -> Option<(Self, &str)> {
-        let mut parts = Vec::new();
+        let mut parts = [Part::default(); PARTS_MAX];
+        let mut len = 0;
         let mut rest = text;
         loop {
-            let (part, after) = parse_part(rest, parts.is_empty())?;
-            parts.push(part);
+            let (part, after) = parse_part(rest, len == 0)?;
+            *parts.get_mut(len)? = part;
+            len += 1;
             rest = after;
-            let next =
-                rest.strip_prefix('.').filter(|r| r.starts_with(|c: char| c.is_ascii_digit()));
-            match next {
-                Some(next) if parts.len() < PARTS_MAX => rest = next,
-                Some(_) => return None,
+            let next = rest.strip_prefix('.');
+            match next.filter(|next| next.starts_with(|c: char| c.is_ascii_digit())) {
+                Some(next) => rest = next,
                 None => break,
             }
         }
         let glued = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        (!glued).then_some((Self { parts }, rest))
+        (!glued).then_some((Self { parts, len }, rest))
     }
 
     /// Returns the integer in front: 2 for `2.1`.
@@ -74,7 +81,7 @@ impl PhaseNumber {
 
     /// Returns whether the number is a plain integer.
     pub fn is_whole(&self) -> bool {
-        self.parts.len() == 1 && self.parts[0].suffix.is_empty()
+        self.len == 1 && self.parts[0].suffix.is_none()
     }
 
     /// Returns whether the number sits in the backlog block (`999.1` and the like).
@@ -90,8 +97,8 @@ impl PhaseNumber {
 
     /// Returns the form without any leading zero, the one used to compare roadmaps.
     pub fn canonical(&self) -> String {
-        let parts: Vec<_> = self.parts.iter().map(|p| format!("{}{}", p.value, p.suffix)).collect();
-        parts.join(".")
+        let bare = self.parts().iter().map(|part| Part { zeros: 0, ..*part }.to_string());
+        bare.collect::<Vec<_>>().join(".")
     }
 }
 
@@ -107,21 +114,21 @@ fn parse_part(text: &str, first: bool) -> Option<(Part, &str)> {
         zeros = 0;
     }
     let after = &text[digits_end..];
-    let suffix_end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+    let letters = after.bytes().take_while(u8::is_ascii_alphabetic).count();
     // One letter is a suffix; a word glued to the digits (`3rd`, `2x2`) is not.
-    let suffix_end = if suffix_end == 1 { 1 } else { 0 };
+    let suffix = after.chars().next().filter(|_| letters == 1);
     let part = Part {
         zeros: zeros as u8,
         value: significant.parse().unwrap_or(0),
-        suffix: after[..suffix_end].to_ascii_lowercase(),
+        suffix: suffix.map(|letter| letter.to_ascii_lowercase()),
     };
-    Some((part, &after[suffix_end..]))
+    Some((part, &after[usize::from(suffix.is_some())..]))
 }
 
 impl Ord for Part {
     fn cmp(&self, other: &Self) -> Ordering {
         let fraction = other.zeros.cmp(&self.zeros);
-        fraction.then(self.value.cmp(&other.value)).then_with(|| self.suffix.cmp(&other.suffix))
+        fraction.then(self.value.cmp(&other.value)).then(self.suffix.cmp(&other.suffix))
     }
 }
 
@@ -133,7 +140,7 @@ impl PartialOrd for Part {
 
 impl Ord for PhaseNumber {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.parts.cmp(&other.parts)
+        self.parts().cmp(other.parts())
     }
 }
 
@@ -143,16 +150,19 @@ impl PartialOrd for PhaseNumber {
     }
 }
 
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let zeros = usize::from(self.zeros);
+        write!(f, "{:0<zeros$}{}", "", self.value)?;
+        self.suffix.map_or(Ok(()), |letter| f.write_char(letter))
+    }
+}
+
 impl fmt::Display for PhaseNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, part) in self.parts.iter().enumerate() {
-            if index > 0 {
-                f.write_str(".")?;
-            }
-            for _ in 0..part.zeros {
-                f.write_str("0")?;
-            }
-            write!(f, "{}{}", part.value, part.suffix)?;
+        for (index, part) in self.parts().iter().enumerate() {
+            let dot = if index > 0 { "." } else { "" };
+            write!(f, "{dot}{part}")?;
         }
         Ok(())
     }

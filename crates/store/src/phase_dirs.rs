@@ -3,10 +3,13 @@
 //! One listing of `phases/` and one of each directory, no file is opened. Archived phases live in
 //! `milestones/vX.Y-phases/` and are listed only when asked for.
 
-use std::fs;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 
 /// A directory of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,10 +183,15 @@ fn version_key(version: &str) -> Vec<u64> {
 }
 
 fn list(home: &Path, archived: Option<&str>) -> Vec<PhaseDir> {
-    let dirs = subdirectories(home).into_iter().map(|name| {
+    let Ok(opened) = open_dir(CWD, home) else { return Vec::new() };
+    let dirs = names(&opened, is_directory).into_iter().map(|name| {
         let path = home.join(&name);
         let number = PhaseNumber::parse_prefix(strip_word(&name)).map(|(number, _)| number);
-        PhaseDir { files: files(&path), path, number, archived: archived.map(str::to_owned), name }
+        let mut files = open_dir(&opened, Path::new(&name))
+            .map(|dir| names(&dir, |_, kind, _| kind != FileType::Directory))
+            .unwrap_or_default();
+        files.sort_unstable();
+        PhaseDir { files, path, number, archived: archived.map(str::to_owned), name }
     });
     dirs.collect()
 }
@@ -196,25 +204,46 @@ fn strip_word(name: &str) -> &str {
 
 /// Lists directories, links to directories included; an unreadable place has none.
 fn subdirectories(home: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| {
-        let kind = entry.file_type().ok()?;
-        let is_dir = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
-        is_dir.then(|| entry.file_name().into_string().ok())?
-    });
-    names.collect()
+    open_dir(CWD, home).map(|dir| names(&dir, is_directory)).unwrap_or_default()
 }
 
-fn files(dir: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut files: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    files.sort_unstable();
-    files
+fn is_directory(dir: &OwnedFd, kind: FileType, name: &CStr) -> bool {
+    let leads_to_one = || {
+        let meta = statat(dir, name, AtFlags::empty());
+        meta.is_ok_and(|meta| FileType::from_raw_mode(meta.st_mode) == FileType::Directory)
+    };
+    kind == FileType::Directory
+        || (matches!(kind, FileType::Symlink | FileType::Unknown) && leads_to_one())
 }
+
+fn open_dir(at: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(at, path, flags, Mode::empty())
+}
+
+/// Returns the names in a directory that a test accepts; those that are no UTF-8 are left out.
+///
+/// Relative to an open directory and without an allocation for each entry: a large project has
+/// tens of thousands.
+fn names(dir: &OwnedFd, accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool) -> Vec<String> {
+    let mut buffer = [MaybeUninit::uninit(); LISTING_BYTES];
+    let mut entries = RawDir::new(dir, &mut buffer);
+    let mut found = Vec::new();
+    while let Some(Ok(entry)) = entries.next() {
+        let name = entry.file_name();
+        let is_self = matches!(name.to_bytes(), b"." | b"..");
+        if !is_self
+            && accepts(dir, entry.file_type(), name)
+            && let Ok(name) = name.to_str()
+        {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
+
+/// How many bytes of entries are asked for at once.
+const LISTING_BYTES: usize = 8192;
 
 #[cfg(test)]
 mod tests;

@@ -91,7 +91,7 @@ impl Survey {
             .map(|surveyed| {
                 let phase = &surveyed.entry.phase;
                 GraphNode {
-                    number: phase.number.clone(),
+                    number: phase.number,
                     block: phase.block,
                     done: surveyed.is_done(),
                     depends_on: phase.depends_on.clone(),
@@ -100,7 +100,7 @@ impl Survey {
             })
             .collect();
         let mut known: BTreeSet<PhaseNumber> =
-            self.phases.iter().map(|phase| phase.entry.phase.number.clone()).collect();
+            self.phases.iter().map(|phase| phase.entry.phase.number).collect();
         let graph = Graph::new(nodes.clone(), &known);
         if graph.missing_refs().is_empty() {
             return graph;

@@ -109,7 +109,7 @@ fn take_number<'a>(
 ) -> Option<&'a str> {
     let (first, rest) = PhaseNumber::parse_prefix(text)?;
     if let Some((last, after)) = range_end(rest) {
-        found.extend(known.iter().filter(|number| (&first..=&last).contains(number)).cloned());
+        found.extend(known.iter().filter(|number| (&first..=&last).contains(number)).copied());
         return Some(after);
     }
     // `48h` looks like a number with a letter; only a phase that exists may carry one.

@@ -1,5 +1,7 @@
 //! The words that give a dependency text its meaning, in the languages roadmaps are written in.
 
+use crate::words::first_of;
+
 /// Texts that mean "no dependency" when a field starts with them.
 const NOTHING: &[&str] = &[
     "nothing",
@@ -54,6 +56,8 @@ const SOFT: &[&str] = &[
     "optional",
     "concurrent",
     "in any order",
+    "nice to have",
+    "recommended but",
     "unlike",
     "instead of",
 ];
@@ -110,11 +114,9 @@ pub(super) fn after_depends_on(remark: &str) -> Option<&str> {
 /// Returns the part of a clause that comes before its first soft word, if it has one.
 pub(super) fn before_soft_word(clause: &str) -> Option<&str> {
     let lower = clause.to_ascii_lowercase();
-    if SOFT_AFTER.iter().any(|word| lower.contains(word)) {
-        return Some("");
-    }
-    let at = SOFT.iter().filter_map(|word| lower.find(word)).min()?;
-    Some(&clause[..at])
+    let at = first_of(&lower, SOFT)?;
+    let unsettled = first_of(&lower, SOFT_AFTER).is_some();
+    Some(if unsettled { "" } else { &clause[..at] })
 }
 
 /// Returns the rest of a text that starts with the word for "phase".

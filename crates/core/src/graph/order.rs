@@ -104,14 +104,14 @@ pub(super) fn explain(nodes: &[GraphNode], edges: &Edges, stuck: &[usize]) -> Op
         .iter()
         .map(|knot| {
             let path = ring(edges, knot);
-            let numbers = path.iter().map(|&index| nodes[index].number.clone()).collect();
+            let numbers = path.iter().map(|&index| nodes[index].number).collect();
             Cycle { path, numbers }
         })
         .collect();
     let named: BTreeSet<usize> =
         cycles.iter().flat_map(|cycle| cycle.path.iter().copied()).collect();
     let others = stuck.iter().filter(|index| !named.contains(index));
-    let others = others.map(|&index| nodes[index].number.clone()).collect();
+    let others = others.map(|&index| nodes[index].number).collect();
     Some(Cyclic { cycles, stuck: stuck.to_vec(), others })
 }
 

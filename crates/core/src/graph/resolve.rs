@@ -42,7 +42,7 @@ pub(super) fn resolve(nodes: &[GraphNode], archived: &BTreeSet<PhaseNumber>) -> 
             } else {
                 let outside = archived.contains(to);
                 let list = if outside { &mut resolved.archived } else { &mut resolved.missing };
-                list.push(Reference { from, to: to.clone() });
+                list.push(Reference { from, to: *to });
             }
         }
         edges.dependencies[from].sort_unstable();

@@ -29,7 +29,7 @@ fn numbers_sort_as_people_read_them() {
 
 #[test]
 fn words_and_endless_digits_are_no_numbers() {
-    for text in ["", "x", "3rd", "2x2", ".1", "1..2", "v1.0", "1.2.3.4.5.6.7", "1234567890123"] {
+    for text in ["", "x", "3rd", "2x2", ".1", "1..2", "v1.0", "1.2.3.4.5.6", "1234567890123"] {
         assert_eq!(PhaseNumber::parse(text), None, "{text}");
     }
 }

@@ -3,6 +3,8 @@
 //! Four kinds of places count: headings, items with a box, plain items in a list of phases, and rows
 //! of tables that have a phase column. What only speaks of a phase declares none.
 
+use std::ops::Range;
+
 use mow_core::phase::PhaseNumber;
 
 use super::mention::{self, Mention};
@@ -11,7 +13,7 @@ use crate::text::Text;
 use crate::text::fold::{Fold, folds};
 use crate::text::heading::{Heading, headings};
 use crate::text::inline::plain;
-use crate::text::list::item_at;
+use crate::text::list::{Item, item_at};
 use crate::text::table::{Row, Table, tables};
 
 /// The kind of place.
@@ -47,6 +49,8 @@ pub(super) struct Outline<'a> {
     pub(super) text: &'a Text<'a>,
     pub(super) headings: Vec<Heading>,
     pub(super) folds: Vec<Fold>,
+    /// The list items with their lines.
+    items: Vec<(usize, Item)>,
     /// For each line the innermost fold around it.
     fold_of: Vec<Option<usize>>,
 }
@@ -58,7 +62,16 @@ impl<'a> Outline<'a> {
         for (index, fold) in folds.iter().enumerate() {
             fold_of[fold.first..=fold.last].fill(Some(index));
         }
-        Self { text, headings: headings(text), folds, fold_of }
+        let lines = 0..text.lines().len();
+        let items = lines.filter_map(|line| Some((line, item_at(text, line)?))).collect();
+        Self { text, headings: headings(text), folds, items, fold_of }
+    }
+
+    /// Returns the list items among some lines.
+    pub(super) fn items(&self, lines: Range<usize>) -> &[(usize, Item)] {
+        let start = self.items.partition_point(|(line, _)| *line < lines.start);
+        let end = self.items.partition_point(|(line, _)| *line < lines.end);
+        &self.items[start..end]
     }
 
     /// Returns the innermost folded block around a line.
@@ -78,8 +91,8 @@ pub(super) fn declarations(outline: &Outline<'_>) -> Vec<Declaration> {
     for heading in &outline.headings {
         found.extend(of_heading(text, heading));
     }
-    for line in 0..text.lines().len() {
-        found.extend(of_item(text, line));
+    for (line, item) in &outline.items {
+        found.extend(of_item(text, *line, item));
     }
     found.sort_by_key(|declaration| declaration.line);
     found
@@ -101,8 +114,7 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
     })
 }
 
-fn of_item(text: &Text<'_>, line: usize) -> Option<Declaration> {
-    let item = item_at(text, line)?;
+fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
     let content = text.slice(item.text.clone());
     let mention = mention::named(content)?;
     let kind = if item.tick.is_some() { Kind::Checklist } else { Kind::Bullet };

@@ -5,14 +5,14 @@
 //! they are two phases, told apart by their block.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use mow_core::depends::{self, Surroundings};
 use mow_core::phase::PhaseNumber;
 use mow_core::roadmap::{Completion, Phase, Sources};
 
 use super::declare::{Declaration, Kind, Outline};
-use super::{Entry, section, verdict};
+use super::section::Section;
+use super::{Entry, verdict};
 
 /// All places that declare one phase.
 #[derive(Debug)]
@@ -41,13 +41,16 @@ pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> V
         .into_iter()
         .partition(|place| matches!(place.kind, Kind::Heading | Kind::Checklist));
     for place in strong.into_iter().chain(weak) {
-        let found = groups.entry(place.number.clone()).or_default();
+        let found = groups.entry(place.number).or_default();
+        let several = found.len() > 1;
         let free = found.iter_mut().filter(|group| !is_another(&milestones, group, &place));
-        match free.max_by_key(|group| closeness(&milestones, group, &place)) {
+        let fit =
+            |group: &&mut Group| if several { closeness(&milestones, group, &place) } else { 0 };
+        match free.max_by_key(fit) {
             Some(group) => group.places.push(place),
             None => {
                 let block = found.len();
-                found.push(Group { number: place.number.clone(), block, places: vec![place] });
+                found.push(Group { number: place.number, block, places: vec![place] });
             }
         }
     }
@@ -144,33 +147,31 @@ fn is_milestone(heading: &str) -> bool {
 pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
     for group in groups {
-        known.entry(group.block).or_default().push(group.number.clone());
+        known.entry(group.block).or_default().push(group.number);
     }
     groups.iter().map(|group| entry(outline, group, &known[&group.block])).collect()
 }
 
 fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
     let best = group.best();
-    let sections: Vec<_> = group
-        .of_kind(Kind::Heading)
-        .map(|place| section::lines_below(outline, place.line))
-        .collect();
-    let ask = |read: fn(&Outline<'_>, Range<usize>) -> Option<String>| {
-        sections.iter().find_map(|lines| read(outline, lines.clone()))
-    };
-    let stated = ask(section::depends)
+    let sections: Vec<_> =
+        group.of_kind(Kind::Heading).map(|place| Section::new(outline, place.line)).collect();
+    let stated = sections
+        .iter()
+        .find_map(Section::depends)
         .or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
     let around = Surroundings { own: &group.number, known };
     let numbers = |text: &String| depends::parse(text, around);
+    let parallel = sections.iter().find_map(Section::parallel);
     let has = |kind| group.of_kind(kind).next().is_some();
     let phase = Phase {
-        number: group.number.clone(),
+        number: group.number,
         written: best.written.clone(),
         name: name(group),
         completion: completion(outline, group, &sections),
         depends_on: stated.as_ref().map(numbers).unwrap_or_default(),
         depends_stated: stated.is_some(),
-        parallel_with: ask(section::parallel).as_ref().map(numbers).unwrap_or_default(),
+        parallel_with: parallel.as_ref().map(numbers).unwrap_or_default(),
         sources: Sources {
             bullet: has(Kind::Bullet),
             checklist: has(Kind::Checklist),
@@ -181,7 +182,7 @@ fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
         block: group.block,
         line: best.line + 1,
     };
-    let goal = ask(section::goal);
+    let goal = sections.iter().find_map(Section::goal);
     let ticked = group.of_kind(Kind::Checklist).find_map(|place| place.done);
     let listed = group.of_kind(Kind::Checklist).any(|place| place.bold);
     let lacks_details = listed && !phase.sources.heading;
@@ -205,18 +206,18 @@ fn in_shipped_fold(outline: &Outline<'_>, line: usize) -> bool {
 }
 
 /// Asks the witnesses in their order: box, status cell, marks and status line, fold, plan boxes.
-fn completion(outline: &Outline<'_>, group: &Group, sections: &[Range<usize>]) -> Completion {
+fn completion(outline: &Outline<'_>, group: &Group, sections: &[Section<'_>]) -> Completion {
     let of_kind = |kind| group.of_kind(kind).filter_map(|place| place.done).collect::<Vec<_>>();
     let boxes = of_kind(Kind::Checklist);
     let cells = of_kind(Kind::Table);
     let mut marks = of_kind(Kind::Heading);
-    marks.extend(sections.iter().filter_map(|lines| section::status(outline, lines.clone())));
+    marks.extend(sections.iter().filter_map(Section::status));
     // A bullet about a phase declared elsewhere is a remark.
     if group.best().kind == Kind::Bullet {
         marks.extend(of_kind(Kind::Bullet));
     }
     let folded = group.places.iter().any(|place| in_shipped_fold(outline, place.line));
-    let plans = sections.iter().find_map(|lines| section::plan_boxes(outline, lines.clone()));
+    let plans = sections.iter().find_map(Section::plan_boxes);
     let witnesses: Vec<bool> = boxes.into_iter().chain(cells).chain(marks).collect();
     let done = witnesses.first().copied().unwrap_or(folded || plans == Some(true));
     Completion { done, certain: witnesses.iter().all(|other| *other == done) }

@@ -29,6 +29,13 @@ pub(super) struct Mention {
 /// A phase that is merely spoken of (`Phase 9 plans`) is none, and a line that sums up a range
 /// (`Phases 1-10`, `Phase 11-18: Name`) declares none of its phases.
 pub(super) fn named(text: &str) -> Option<Mention> {
+    // Most lines are about something else; see that before taking markup off.
+    let start = skip_marks(text);
+    let may_name = start
+        .starts_with(|c: char| matches!(c, 'p' | 'P' | 'f' | 'F' | 'e' | 'E') || !c.is_ascii());
+    if !may_name || !WORDS.iter().any(|word| starts_with_word(start, word)) {
+        return None;
+    }
     let (head, tail) = split_bold(text);
     let head = plain(head);
     let head = skip_marks(&head);
@@ -62,9 +69,13 @@ fn skip_marks(text: &str) -> &str {
     &text[end..]
 }
 
+fn starts_with_word(text: &str, word: &str) -> bool {
+    let head = text.get(..word.len()).unwrap_or("");
+    head.eq_ignore_ascii_case(word) || (!head.is_ascii() && head.to_lowercase() == *word)
+}
+
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    let head = text.get(..word.len())?;
-    if !(head.eq_ignore_ascii_case(word) || head.to_lowercase() == *word) {
+    if !starts_with_word(text, word) {
         return None;
     }
     let rest = text[word.len()..].trim_start_matches([' ', '\t', '\u{a0}']);

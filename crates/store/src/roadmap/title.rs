@@ -25,7 +25,9 @@ const REMARKS: &[&str] = &[
 /// Returns the name in a heading: all of it but marks of its state.
 pub(super) fn of_heading(title: &str) -> String {
     let mut name = without_remarks(title);
-    if let Some(at) = name.find(SIGNS) {
+    if !name.is_ascii()
+        && let Some(at) = name.find(SIGNS)
+    {
         name.truncate(at);
     }
     loop {

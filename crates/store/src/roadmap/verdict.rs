@@ -1,5 +1,7 @@
 //! Words and signs that say whether a phase is done.
 
+use mow_core::words::first_of;
+
 /// Signs that say yes wherever they stand.
 const YES_SIGNS: &[char] = &['✅', '✔', '✓', '☑', '🎉'];
 /// Signs that say no.
@@ -123,8 +125,8 @@ const YES: &[&str] = &[
 /// Reads a status cell or a status line; `None` when it says neither.
 pub(super) fn of_status(text: &str) -> Option<bool> {
     let lower = text.to_lowercase();
-    let yes = first_of(&lower, YES, YES_SIGNS);
-    let no = first_of(&lower, NO, NO_SIGNS);
+    let yes = first_said(&lower, YES, YES_SIGNS);
+    let no = first_said(&lower, NO, NO_SIGNS);
     match (yes, no) {
         // What is said first counts: `Complete (one check pending)`, `In progress, 2 done`. A "not"
         // stands before its word anyway.
@@ -135,18 +137,10 @@ pub(super) fn of_status(text: &str) -> Option<bool> {
     }
 }
 
-fn first_of(text: &str, words: &[&str], signs: &[char]) -> Option<usize> {
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        let starts_word =
-            !before.is_ascii_alphanumeric() && (!before.is_alphanumeric() || !c.is_ascii());
-        let is_word = || words.iter().any(|word| text[at..].starts_with(word));
-        if signs.contains(&c) || (starts_word && c.is_alphanumeric() && is_word()) {
-            return Some(at);
-        }
-        before = c;
-    }
-    None
+fn first_said(text: &str, words: &[&str], signs: &[char]) -> Option<usize> {
+    // All signs are beyond ASCII, and most texts are not.
+    let sign = if text.is_ascii() { None } else { text.find(signs) };
+    first_of(text, words).into_iter().chain(sign).min()
 }
 
 /// The words in capitals that end a heading: `— DONE`, `✅ COMPLETE`, `(complete)`.
@@ -165,7 +159,9 @@ const SHOUTED: &[&str] = &[
 
 /// Reads the marks on a heading or an item, where ordinary words are part of the name.
 pub(super) fn of_marks(text: &str) -> Option<bool> {
-    if let Some(at) = text.find(is_sign) {
+    if !text.is_ascii()
+        && let Some(at) = text.find(is_sign)
+    {
         let sign = text[at..].chars().next().unwrap_or(' ');
         return Some(YES_SIGNS.contains(&sign));
     }
@@ -201,6 +197,6 @@ pub(super) fn of_fold(summary: &str) -> bool {
         return YES_SIGNS.contains(&sign);
     }
     let lower = summary.to_lowercase();
-    let has = |words: &[&str]| first_of(&lower, words, &[]).is_some();
+    let has = |words: &[&str]| first_of(&lower, words).is_some();
     has(SHIPPED) && !has(UNDER_WAY)
 }

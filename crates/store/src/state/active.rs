@@ -154,7 +154,7 @@ fn insert_sorted(
         .map(|row| (key(row), text.raw(text.lines()[row.line].range())))
         .chain([(number, line.to_owned())])
         .collect();
-    lines.sort_by(|a, b| a.0.cmp(&b.0));
+    lines.sort_by_key(|a| a.0);
     let joined: Vec<_> = lines.into_iter().map(|(_, line)| line).collect();
     let start = text.lines()[table.separator + 1].start;
     let end = text.lines()[table.end() - 1].end;

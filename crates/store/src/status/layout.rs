@@ -146,7 +146,7 @@ impl<'a> Layout<'a> {
         let written =
             |column: Column| column.find(text, table).map(|column| row.cell(text, column));
         let cell = |column| shown_or_unset(&written(column).unwrap_or_default());
-        let plan = inline::plain(&written(Column::Plan).unwrap_or_default());
+        let plan = inline::plain(&written(Column::Plan).unwrap_or_default()).into_owned();
         PlanRow {
             plan: shown(&plan),
             status: cell(Column::Status),

@@ -38,10 +38,7 @@ impl Field {
 pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
     let place = *text.lines().get(line)?;
     let content = text.line(line);
-    let body = content.trim_start().trim_start_matches(['-', '*', '+', '>']).trim_start();
-    let has_mark =
-        content.trim_start().starts_with(['-', '+', '>']) || content.trim_start().starts_with("* ");
-    let body = if has_mark { body } else { content.trim_start() };
+    let body = without_mark(content.trim_start());
     let at = place.start + content.len() - body.len();
     let (bold, name, after) = match body.strip_prefix("**") {
         Some(inner) => {
@@ -62,6 +59,12 @@ pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
         end - after.trim_start().len()
     };
     Some(Field { line, bold, name, value: start..start + value.len() })
+}
+
+/// Takes a list mark or quote sign off.
+fn without_mark(content: &str) -> &str {
+    let marked = content.starts_with(['-', '+', '>']) || content.starts_with("* ");
+    if marked { content[1..].trim_start() } else { content }
 }
 
 /// Splits `Name:** value` and `Name**: value` (also `Name** (remark): value`).
