@@ -3,5 +3,14 @@
 //! Documents are never rendered anew: an edit is a list of spliced bytes. Start with [`text`] (how a
 //! file is seen), then the documents built on it, such as [`roadmap`]. Only `disk` writes files.
 
+pub mod config;
+#[cfg(test)]
+mod corpus;
+pub mod dashboard;
+pub mod json_edit;
+pub mod manifest;
+pub mod milestones;
+pub mod ndjson;
+pub mod requirements;
 pub mod roadmap;
 pub mod text;
