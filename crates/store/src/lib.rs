@@ -7,6 +7,7 @@ pub mod config;
 #[cfg(test)]
 mod corpus;
 pub mod dashboard;
+pub mod frontmatter;
 pub mod json_edit;
 pub mod manifest;
 pub mod milestones;
