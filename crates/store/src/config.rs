@@ -139,9 +139,10 @@ impl Config {
         value.and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
     }
 
-    /// Returns a value that is not null.
+    /// Returns the value of the first spelling that is not null.
     fn known(&self, key: &str) -> Option<&Value> {
-        self.value(key).filter(|value| !value.is_null())
+        let mut spellings = std::iter::once(key).chain(keys::twin(key));
+        spellings.find_map(|path| find(&self.root, path).filter(|value| !value.is_null()))
     }
 
     /// Returns the paths to write so that a setting has one value.

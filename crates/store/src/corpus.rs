@@ -27,6 +27,6 @@ pub(crate) fn files(accepts: impl Fn(&str) -> bool, sample: &str) -> Vec<(String
 }
 
 /// Prints what a test over the corpus counted.
-pub(crate) fn say(text: String) {
+pub(crate) fn say(text: &str) {
     writeln!(std::io::stdout(), "{text}").expect("stdout is open");
 }

@@ -15,6 +15,9 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 use crate::text::splice::{self, Splice};
 use scan::{Object, object_at, skip_blanks, value_end};
 
+/// The longest key path; a parser gives up on files nested too deeply.
+const PATH_PARTS_MAX: usize = 32;
+
 /// Why a JSON file was not read or changed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum JsonError {
@@ -31,7 +34,7 @@ pub enum JsonError {
     /// The file holds something else than an object.
     #[error("the file does not hold a JSON object")]
     NotAnObject,
-    /// A path is empty or has an empty part.
+    /// A path is empty, has an empty part, or is too long.
     #[error("`{path}` is not a key path")]
     BadPath {
         /// The path, its parts joined by dots.
@@ -64,7 +67,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 
 /// Gives the value at a path; objects on the way are made, and replace what is no object.
 pub fn set(bytes: &[u8], path: &[&str], value: &Value) -> Result<Vec<u8>, JsonError> {
-    if path.is_empty() || path.iter().any(|part| part.is_empty()) {
+    let is_sound = (1..=PATH_PARTS_MAX).contains(&path.len());
+    if !is_sound || path.iter().any(|part| part.is_empty()) {
         return Err(JsonError::BadPath { path: path.join(".") });
     }
     parse(bytes)?;

@@ -178,7 +178,7 @@ fn counts_in(text: &Text<'_>, lines: Range<usize>) -> Counts {
     let words: Vec<&str> = value.split_whitespace().collect();
     let before = |unit: &str| {
         let is_unit = |word: &&str| word.trim_matches([',', '.', '(', ')']).starts_with(unit);
-        let at = words.iter().position(|word| is_unit(word))?;
+        let at = words.iter().position(is_unit)?;
         words[at.checked_sub(1)?].trim_matches(['(', ',']).parse().ok()
     };
     Counts { phases: before("phase"), plans: before("plan"), tasks: before("task") }

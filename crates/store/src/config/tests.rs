@@ -24,7 +24,7 @@ fn defaults_come_in_the_order_of_the_contract() {
 fn the_top_level_wins_over_the_section() {
     let found = config(
         "{\"planning\":{\"commit_docs\":false,\"search_gitignored\":true},\"commit_docs\":true,
-          \"workflow\":{\"plan_check\":false},\"parallelization\":{\"enabled\":false},
+          \"plan_checker\":null,\"workflow\":{\"plan_check\":false},\"parallelization\":{\"enabled\":false},
           \"executor\":{\"max_task_attempts\":2},\"research\":\"no idea\"}",
     )
     .settings();
@@ -117,7 +117,7 @@ fn corpus_files_survive_an_edit() {
             assert_eq!(&back, bytes, "{path}");
         }
     }
-    corpus::say(format!("config: {} files, {unknown} unknown keys", files.len()));
+    corpus::say(&format!("config: {} files, {unknown} unknown keys", files.len()));
 }
 
 proptest! {

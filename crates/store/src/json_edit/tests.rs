@@ -5,36 +5,36 @@ use serde_json::json;
 
 use super::*;
 
-fn check(before: &str, path: &[&str], value: Value, after: &str) {
-    let written = set(before.as_bytes(), path, &value).unwrap();
+fn check(before: &str, path: &[&str], value: &Value, after: &str) {
+    let written = set(before.as_bytes(), path, value).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), after);
 }
 
 #[test]
 fn replaces_a_value_alone() {
-    check("{\"a\" : 1 , \"b\":[1,  2]}", &["a"], json!("x"), "{\"a\" : \"x\" , \"b\":[1,  2]}");
-    check("{\n\t\"a\": {\"b\":\t1}\n}\n", &["a", "b"], json!(2), "{\n\t\"a\": {\"b\":\t2}\n}\n");
-    check("{\"a\":1,\"a\":2}", &["a"], json!(3), "{\"a\":1,\"a\":3}");
-    check("{\"\\u0061\":1}", &["a"], json!(3), "{\"\\u0061\":3}");
+    check("{\"a\" : 1 , \"b\":[1,  2]}", &["a"], &json!("x"), "{\"a\" : \"x\" , \"b\":[1,  2]}");
+    check("{\n\t\"a\": {\"b\":\t1}\n}\n", &["a", "b"], &json!(2), "{\n\t\"a\": {\"b\":\t2}\n}\n");
+    check("{\"a\":1,\"a\":2}", &["a"], &json!(3), "{\"a\":1,\"a\":3}");
+    check("{\"\\u0061\":1}", &["a"], &json!(3), "{\"\\u0061\":3}");
 }
 
 #[test]
 fn adds_members_in_the_style_of_the_file() {
-    check("{\r\n\t\"a\":  1\r\n}", &["b"], json!(2), "{\r\n\t\"a\":  1,\r\n\t\"b\":  2\r\n}");
-    check("{ \"a\": 1 }", &["b", "c"], json!(true), "{ \"a\": 1, \"b\": {\"c\":true} }");
+    check("{\r\n\t\"a\":  1\r\n}", &["b"], &json!(2), "{\r\n\t\"a\":  1,\r\n\t\"b\":  2\r\n}");
+    check("{ \"a\": 1 }", &["b", "c"], &json!(true), "{ \"a\": 1, \"b\": {\"c\":true} }");
     check(
         "{\n  \"a\": {}\n}",
         &["a", "b"],
-        json!([1]),
+        &json!([1]),
         "{\n  \"a\": {\n    \"b\": [\n      1\n    ]\n  }\n}",
     );
-    check("", &["a", "b"], json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
-    check("{}\n", &["a"], json!(1), "{\n  \"a\": 1\n}\n");
+    check("", &["a", "b"], &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
+    check("{}\n", &["a"], &json!(1), "{\n  \"a\": 1\n}\n");
 }
 
 #[test]
 fn what_is_no_object_gives_way() {
-    check("{\"a\": [1], \"z\": 0}", &["a", "b"], json!(1), "{\"a\": {\"b\":1}, \"z\": 0}");
+    check("{\"a\": [1], \"z\": 0}", &["a", "b"], &json!(1), "{\"a\": {\"b\":1}, \"z\": 0}");
 }
 
 #[test]
@@ -44,6 +44,7 @@ fn says_where_a_file_is_broken() {
     assert_eq!(set(b"[1]", &["a"], &json!(1)), Err(JsonError::NotAnObject));
     let error = set(b"{}", &["a", ""], &json!(1)).unwrap_err();
     assert_eq!(error, JsonError::BadPath { path: "a.".to_owned() });
+    assert!(matches!(set(b"{}", &["a"; 33], &json!(1)), Err(JsonError::BadPath { .. })));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

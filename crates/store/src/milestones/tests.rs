@@ -103,7 +103,7 @@ fn corpus_files_have_milestones() {
         counted += found.iter().filter(|m| m.counts.plans.is_some()).count();
     }
     let files = files.len();
-    corpus::say(format!(
+    corpus::say(&format!(
         "milestones: {files} files, {entries} entries, {dated} dated, {counted} counted"
     ));
 }

@@ -110,8 +110,13 @@ proptest! {
         let end = if crlf { "\r\n" } else { "\n" };
         let before = before.replace(['`', '~', '<', '-'], "$&");
         let file = format!("{before}{end}{end}- [ ] **Q-7**: {after}{end}tail | $1{end}");
+        let cell = after.replace(['\\', '|', '`', '<'], "\\|");
+        let table = format!("| Id | Note | Status |{end}|--|--|--|{end}| q-7 |{cell}|Pending |{end}");
+        let file = format!("{file}{end}{table}");
         let (marked, outcome) = mark_complete(file.as_bytes(), &["q-7"]);
         let expected = file.replacen("- [ ] **Q-7**", "- [x] **Q-7**", 1);
+        let changed = table.replace("|Pending |", "|Complete |");
+        let expected = expected.replace(&table, &changed);
         prop_assert_eq!(String::from_utf8(marked).unwrap(), expected);
         prop_assert_eq!(outcome.marked, ["q-7"]);
     }
@@ -144,5 +149,5 @@ fn corpus_files_have_requirements() {
                 && marked.marked.len() == again.1.already.len() - marked.already.len()
         );
     }
-    corpus::say(format!("requirements: {} files, {items} items, empty: {empty:?}", files.len()));
+    corpus::say(&format!("requirements: {} files, {items} items, empty: {empty:?}", files.len()));
 }
