@@ -1,3 +1,78 @@
-//! Development tasks.
+//! Development tasks: `cargo xtask <task>`.
+//!
+//! One file per task; [`TASKS`] is the whole list. A task may run programs and write below the
+//! cache and target directories; it never changes a tracked file.
+#![expect(clippy::print_stdout, reason = "a build tool reports on the terminal")]
 
-fn main() {}
+mod bench;
+mod ci;
+mod corpus;
+mod repo;
+mod soak;
+mod steps;
+mod test;
+mod tidy;
+mod tools;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const TASKS: &[Task] = &[
+    Task { name: "test", about: "format, lints, tidy, licences and every test", run: test::run },
+    Task { name: "ci", about: "test, then the longer tiers; what .ci/run calls", run: ci::run },
+    Task { name: "soak", about: "the same tests with far larger counts", run: soak::run },
+    Task { name: "tidy", about: "the house rules that no compiler checks", run: tidy::run },
+    Task { name: "bench", about: "ratios to a bare program [--runs N]", run: bench::run },
+    Task {
+        name: "corpus",
+        about: "score roadmap reading on MOW_CORPUS [--verbose] [--held-out]",
+        run: corpus::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("\nxtask failed: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[String]) -> Result<()> {
+    let Some((name, rest)) = words.split_first() else {
+        print_tasks();
+        return Ok(());
+    };
+    match TASKS.iter().find(|task| task.name == name.as_str()) {
+        Some(task) => (task.run)(rest),
+        None if name == "--help" || name == "help" => {
+            print_tasks();
+            Ok(())
+        }
+        None => bail!("no task is called {name:?}; `cargo xtask` lists them"),
+    }
+}
+
+fn print_tasks() {
+    println!("cargo xtask <task>\n");
+    for task in TASKS {
+        println!("  {:8} {}", task.name, task.about);
+    }
+}
+
+/// Refuses arguments for tasks that take none, so that a typing error is not silently ignored.
+fn no_arguments(arguments: &[String]) -> Result<()> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => bail!("unexpected argument {argument:?}"),
+    }
+}

@@ -1,22 +1,31 @@
 //! What mow remembers: planning documents, read in every dialect and edited without harming a byte.
 //!
 //! Documents are never rendered anew: an edit is a list of spliced bytes. Start with [`text`] (how a
-//! file is seen), then the documents built on it, such as [`roadmap`]. Only `disk` writes files.
+//! file is seen), then the documents built on it, such as [`roadmap`] and [`state`]. [`project`]
+//! finds the files, and only [`disk`] writes them.
+
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 pub mod config;
 #[cfg(test)]
 mod corpus;
 pub mod dashboard;
+pub mod disk;
 pub mod frontmatter;
 pub mod json_edit;
 pub mod manifest;
 pub mod milestones;
 pub mod ndjson;
+pub mod phase_dirs;
 pub mod phase_files;
 pub mod plan;
+pub mod project;
 pub mod requirements;
 pub mod roadmap;
+pub mod state;
+pub mod status;
 pub mod summary;
+pub mod survey;
 pub mod text;
 pub mod todo;
 mod values;

@@ -19,6 +19,8 @@ pub mod table;
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 /// A file's bytes, its lines, and what of it a reader is meant to see.
 #[derive(Debug)]
 pub struct Text<'a> {
@@ -111,7 +113,7 @@ fn split_lines(bytes: &[u8]) -> Vec<Line> {
     let mut lines = Vec::with_capacity(bytes.len() / 40 + 1);
     let mut start = 0;
     while start < bytes.len() {
-        let feed = bytes[start..].iter().position(|b| *b == b'\n').map(|at| start + at);
+        let feed = memchr(b'\n', &bytes[start..]).map(|at| start + at);
         let (end, next) = feed.map_or((bytes.len(), bytes.len()), |at| (at, at + 1));
         let carriage = feed.is_some() && end > start && bytes[end - 1] == b'\r';
         lines.push(Line { start, end: end - usize::from(carriage), next });
@@ -119,3 +121,6 @@ fn split_lines(bytes: &[u8]) -> Vec<Line> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

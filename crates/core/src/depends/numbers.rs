@@ -82,20 +82,18 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
     while let Some(c) = rest.chars().next() {
         // `feat/phase-156-x` is the name of a branch, `1.3` in `v1.3` part of a version.
         let at_word = !previous.is_alphanumeric() && !['.', '-', '/', '_'].contains(&previous);
-        if at_word || !c.is_ascii() {
-            if let Some(after) = strip_phase_word(rest) {
-                rest = after;
-                expected = true;
-                previous = ' ';
-                continue;
-            }
+        if (at_word || !c.is_ascii())
+            && let Some(after) = strip_phase_word(rest)
+        {
+            (expected, rest, previous) = (true, after, ' ');
+            continue;
         }
-        if c.is_ascii_digit() && at_word && expected {
-            if let Some(after) = take_number(rest, known, found) {
-                (expected, rest) = list_goes_on(after);
-                previous = ' ';
-                continue;
-            }
+        if (c.is_ascii_digit() && at_word && expected)
+            && let Some(after) = take_number(rest, known, found)
+        {
+            (expected, rest) = list_goes_on(after);
+            previous = ' ';
+            continue;
         }
         expected = expected && !c.is_alphanumeric();
         previous = c;

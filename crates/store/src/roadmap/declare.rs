@@ -34,6 +34,8 @@ pub(super) struct Declaration {
     pub(super) line: usize,
     /// The box or the status cell; marks for the other kinds.
     pub(super) done: Option<bool>,
+    /// Whether the line begins in bold, as the summary list of a roadmap does.
+    pub(super) bold: bool,
     /// What a dependency column says.
     pub(super) depends: Option<String>,
     /// What a milestone column says.
@@ -91,6 +93,7 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
         name: title::of_heading(&mention.title),
         line: heading.line,
         done: verdict::of_marks(content),
+        bold: false,
         depends: None,
         milestone: None,
         number: mention.number,
@@ -113,6 +116,7 @@ fn of_item(text: &Text<'_>, line: usize) -> Option<Declaration> {
         },
         line,
         done: item.done().or_else(|| verdict::of_marks(content)),
+        bold: content.starts_with("**"),
         depends: None,
         milestone: None,
         number: mention.number,
@@ -188,13 +192,15 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         (None, None) => None,
     };
     let Mention { number, written, title, .. } = mention;
-    let title = if title.is_empty() { plain(&row.cell(text, columns.name)) } else { title };
+    let title =
+        if title.is_empty() { plain(&row.cell(text, columns.name)).into_owned() } else { title };
     Some(Declaration {
         kind: Kind::Table,
         name: title::of_heading(&title),
         line: row.line,
         done,
-        depends: cell(columns.depends).map(|cell| plain(&cell)),
+        bold: false,
+        depends: cell(columns.depends).map(|cell| plain(&cell).into_owned()),
         milestone: cell(columns.milestone),
         number,
         written,

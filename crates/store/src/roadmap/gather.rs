@@ -5,13 +5,14 @@
 //! they are two phases, told apart by their block.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use mow_core::depends::{self, Surroundings};
 use mow_core::phase::PhaseNumber;
 use mow_core::roadmap::{Completion, Phase, Sources};
 
 use super::declare::{Declaration, Kind, Outline};
-use super::{section, verdict};
+use super::{Entry, section, verdict};
 
 /// All places that declare one phase.
 #[derive(Debug)]
@@ -115,10 +116,10 @@ impl Milestones {
         let mut current = None;
         let mut next_heading = outline.headings.iter().peekable();
         for (line, slot) in of_line.iter_mut().enumerate() {
-            if let Some(heading) = next_heading.next_if(|heading| heading.line == line) {
-                if is_milestone(outline.text.slice(heading.text.clone())) {
-                    current = Some(line);
-                }
+            if let Some(heading) = next_heading.next_if(|heading| heading.line == line)
+                && is_milestone(outline.text.slice(heading.text.clone()))
+            {
+                current = Some(line);
             }
             *slot = outline.fold_at(line).map(|fold| fold.first).or(current);
         }
@@ -139,34 +140,37 @@ fn is_milestone(heading: &str) -> bool {
     version || lower.contains("milestone") || lower.starts_with("part ")
 }
 
-/// Makes a phase of each group.
-pub(super) fn phases(outline: &Outline<'_>, groups: &[Group]) -> Vec<Phase> {
+/// Makes an entry of each group.
+pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
     for group in groups {
         known.entry(group.block).or_default().push(group.number.clone());
     }
-    groups.iter().map(|group| phase(outline, group, &known[&group.block])).collect()
+    groups.iter().map(|group| entry(outline, group, &known[&group.block])).collect()
 }
 
-fn phase(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Phase {
+fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
     let best = group.best();
     let sections: Vec<_> = group
         .of_kind(Kind::Heading)
         .map(|place| section::lines_below(outline, place.line))
         .collect();
-    let stated = sections.iter().find_map(|lines| section::depends(outline, lines.clone()));
-    let stated = stated.or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
+    let ask = |read: fn(&Outline<'_>, Range<usize>) -> Option<String>| {
+        sections.iter().find_map(|lines| read(outline, lines.clone()))
+    };
+    let stated = ask(section::depends)
+        .or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
     let around = Surroundings { own: &group.number, known };
-    let parallel = sections.iter().find_map(|lines| section::parallel(outline, lines.clone()));
+    let numbers = |text: &String| depends::parse(text, around);
     let has = |kind| group.of_kind(kind).next().is_some();
-    Phase {
+    let phase = Phase {
         number: group.number.clone(),
         written: best.written.clone(),
         name: name(group),
-        completion: completion(outline, group),
-        depends_on: stated.as_deref().map(|text| depends::parse(text, around)).unwrap_or_default(),
+        completion: completion(outline, group, &sections),
+        depends_on: stated.as_ref().map(numbers).unwrap_or_default(),
         depends_stated: stated.is_some(),
-        parallel_with: parallel.map(|text| depends::parse(&text, around)).unwrap_or_default(),
+        parallel_with: ask(section::parallel).as_ref().map(numbers).unwrap_or_default(),
         sources: Sources {
             bullet: has(Kind::Bullet),
             checklist: has(Kind::Checklist),
@@ -176,7 +180,12 @@ fn phase(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Phase {
         archived: group.of_kind(best.kind).all(|place| outline.fold_at(place.line).is_some()),
         block: group.block,
         line: best.line + 1,
-    }
+    };
+    let goal = ask(section::goal);
+    let ticked = group.of_kind(Kind::Checklist).find_map(|place| place.done);
+    let listed = group.of_kind(Kind::Checklist).any(|place| place.bold);
+    let lacks_details = listed && !phase.sources.heading;
+    Entry { phase, goal, depends_text: stated, ticked: ticked == Some(true), lacks_details }
 }
 
 /// Returns the name of the best place that has one.
@@ -196,11 +205,7 @@ fn in_shipped_fold(outline: &Outline<'_>, line: usize) -> bool {
 }
 
 /// Asks the witnesses in their order: box, status cell, marks and status line, fold, plan boxes.
-fn completion(outline: &Outline<'_>, group: &Group) -> Completion {
-    let sections: Vec<_> = group
-        .of_kind(Kind::Heading)
-        .map(|place| section::lines_below(outline, place.line))
-        .collect();
+fn completion(outline: &Outline<'_>, group: &Group, sections: &[Range<usize>]) -> Completion {
     let of_kind = |kind| group.of_kind(kind).filter_map(|place| place.done).collect::<Vec<_>>();
     let boxes = of_kind(Kind::Checklist);
     let cells = of_kind(Kind::Table);

@@ -80,7 +80,7 @@ fn read_number(text: &str, tail: &str, cell: bool) -> Option<Mention> {
     // A bold `**Phase 3**` has its separator and name behind the bold part.
     let (title, tail) = match separated(rest) {
         Some("") if !tail.is_empty() => (separated(&plain(tail))?.to_owned(), String::new()),
-        Some(title) => (title.to_owned(), plain(tail)),
+        Some(title) => (title.to_owned(), plain(tail).into_owned()),
         None if cell && rest.starts_with(' ') => (rest.trim().to_owned(), String::new()),
         None => return None,
     };

@@ -30,6 +30,7 @@ const DEPENDS: &[&str] = &[
     "前置依赖",
     "依存",
 ];
+const GOAL: &[&str] = &["goal", "objetivo", "objective", "ziel", "цель", "目标"];
 const PARALLEL: &[&str] = &["parallel with", "can run in parallel with", "parallel"];
 const STATUS: &[&str] = &["status", "state", "estado", "状态", "статус"];
 
@@ -78,7 +79,7 @@ pub(super) fn value(outline: &Outline<'_>, lines: Range<usize>, field: &Field) -
         value.push_str(if item.is_some() { "; " } else { " " });
         value.push_str(item.map_or(content, |item| text.slice(item.text)));
     }
-    plain(&value)
+    plain(&value).into_owned()
 }
 
 /// A line in the middle of a value may hold a colon; only a bold name begins another field.
@@ -94,6 +95,13 @@ fn begins_field(outline: &Outline<'_>, line: usize) -> bool {
 pub(super) fn depends(outline: &Outline<'_>, lines: Range<usize>) -> Option<String> {
     let found = field(outline, lines.clone(), DEPENDS)?;
     Some(value(outline, lines, &found))
+}
+
+/// Returns the goal of a section, as one line.
+pub(super) fn goal(outline: &Outline<'_>, lines: Range<usize>) -> Option<String> {
+    let found = field(outline, lines, GOAL)?;
+    let goal = outline.text.slice(found.value).trim();
+    (!goal.is_empty()).then(|| goal.to_owned())
 }
 
 /// Returns the text that names phases this one may run beside.

@@ -136,20 +136,15 @@ pub(super) fn of_status(text: &str) -> Option<bool> {
 }
 
 fn first_of(text: &str, words: &[&str], signs: &[char]) -> Option<usize> {
-    let words = words.iter().filter_map(|word| find_word(text, word)).min();
-    let signs = text.find(signs);
-    words.into_iter().chain(signs).min()
-}
-
-/// Finds a text at the start of a word.
-fn find_word(text: &str, word: &str) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find(word).map(|at| from + at) {
-        let before = text[..at].chars().next_back().unwrap_or(' ');
-        if !before.is_alphanumeric() || !before.is_ascii() {
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let starts_word =
+            !before.is_ascii_alphanumeric() && (!before.is_alphanumeric() || !c.is_ascii());
+        let is_word = || words.iter().any(|word| text[at..].starts_with(word));
+        if signs.contains(&c) || (starts_word && c.is_alphanumeric() && is_word()) {
             return Some(at);
         }
-        from = at + word.len();
+        before = c;
     }
     None
 }
@@ -206,6 +201,6 @@ pub(super) fn of_fold(summary: &str) -> bool {
         return YES_SIGNS.contains(&sign);
     }
     let lower = summary.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| find_word(&lower, word).is_some());
+    let has = |words: &[&str]| first_of(&lower, words, &[]).is_some();
     has(SHIPPED) && !has(UNDER_WAY)
 }

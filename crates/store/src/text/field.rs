@@ -27,7 +27,7 @@ impl Field {
     /// Returns the edit that gives the field another value, the rest of the line replaced.
     pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
         let line = text.lines()[self.line];
-        let glued = self.value.start > 0 && text.bytes()[self.value.start - 1] != b' ';
+        let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
         let value = value.replace(['\n', '\r'], " ");
         Splice::replace(self.value.start..line.end, format!("{blank}{value}"))
@@ -97,5 +97,5 @@ pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) 
 
 /// Compares names without regard to case.
 pub fn same_name(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
 }

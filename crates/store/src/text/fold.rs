@@ -29,12 +29,10 @@ pub fn folds(text: &Text<'_>) -> Vec<Fold> {
             let last = text.lines().len() - 1;
             folds.push(Fold { first: index, last, summary: summary(text, index) });
         }
-        if starts_with_tag(line, "</details")
-            || (starts_with_tag(line, "<details") && ends_fold(line))
-        {
-            if let Some(fold) = open.pop() {
-                folds[fold].last = index;
-            }
+        let closes = starts_with_tag(line, "</details")
+            || (starts_with_tag(line, "<details") && ends_fold(line));
+        if closes && let Some(fold) = open.pop() {
+            folds[fold].last = index;
         }
     }
     folds
@@ -51,17 +49,28 @@ fn ends_fold(line: &str) -> bool {
 fn summary(text: &Text<'_>, first: usize) -> String {
     let mut collected = String::new();
     for index in first..(first + SUMMARY_LINES_MAX).min(text.lines().len()) {
-        collected.push_str(text.line(index));
+        let line = text.line(index);
+        // What another fold says is not this one's summary.
+        if index > first && starts_with_tag(line.trim_start(), "<details") {
+            break;
+        }
+        collected.push_str(line);
         collected.push(' ');
-        let lower = collected.to_ascii_lowercase();
-        let Some(start) = lower.find("<summary") else { continue };
-        if let Some(end) = lower.find("</summary") {
-            let inner = &collected[start..end];
-            let inner = inner.split_once('>').map_or("", |(_, inner)| inner);
-            return without_tags(inner);
+        if let Some(summary) = summary_in(&collected) {
+            return summary;
+        }
+        if ends_fold(line) {
+            break;
         }
     }
     String::new()
+}
+
+fn summary_in(markup: &str) -> Option<String> {
+    let lower = markup.to_ascii_lowercase();
+    let start = lower.find("<summary")?;
+    let inner = &markup[start..start + lower[start..].find("</summary")?];
+    Some(inner.split_once('>').map_or(String::new(), |(_, inner)| without_tags(inner)))
 }
 
 fn without_tags(text: &str) -> String {

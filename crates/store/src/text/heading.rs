@@ -33,9 +33,15 @@ pub fn heading_at(text: &Text<'_>, line: usize) -> Option<Heading> {
     if !(1..=6).contains(&level) || !(glued || after.is_empty() || after.starts_with([' ', '\t'])) {
         return None;
     }
-    let title = after.trim().trim_end_matches('#').trim_end();
+    let title = without_closing_signs(after.trim());
     let start = place.start + content.len() - after.trim_start().len();
     Some(Heading { level, line, text: start..start + title.len() })
+}
+
+/// Takes off the signs that may close a heading; those of `C#` belong to the word.
+fn without_closing_signs(title: &str) -> &str {
+    let bare = title.trim_end_matches('#');
+    if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title }
 }
 
 /// Returns the index of the line after the section that a heading opens.
@@ -45,17 +51,4 @@ pub fn section_end(text: &Text<'_>, headings: &[Heading], index: usize) -> usize
     let level = headings[index].level;
     let next = headings[index + 1..].iter().find(|heading| heading.level <= level);
     next.map_or(text.lines().len(), |heading| heading.line)
-}
-
-/// Returns the lines below the first heading that a test accepts, the heading left out.
-pub fn find_section(
-    text: &Text<'_>,
-    headings: &[Heading],
-    accepts: impl Fn(usize, &str) -> bool,
-) -> Option<(usize, Range<usize>)> {
-    let index = headings
-        .iter()
-        .position(|heading| accepts(heading.level, text.slice(heading.text.clone())))?;
-    let end = section_end(text, headings, index);
-    Some((index, headings[index].line + 1..end))
 }

@@ -1,32 +1,62 @@
 //! Inline markup: what is left of a text when bold, code, links and strike-through are taken off.
 
+use std::borrow::Cow;
+
+use memchr::memchr3;
+
 /// Returns the text without emphasis, code marks, link targets and strike-through, blanks folded.
-pub fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if memchr3(b'*', b'`', b'[', text.as_bytes()).is_none()
+        && memchr3(b'_', b'~', b'\\', text.as_bytes()).is_none()
+    {
+        return fold_blanks(text);
+    }
+    Cow::Owned(fold_blanks(&strip_marks(text)).into_owned())
+}
+
+fn strip_marks(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
     while let Some(c) = rest.chars().next() {
-        let (piece, taken) = match c {
-            '[' => link(rest).unwrap_or(("[", 1)),
-            '*' | '`' => ("", 1),
-            '~' if rest.starts_with("~~") => ("", 2),
-            '_' if is_emphasis(before, &rest[1..]) => ("", 1),
-            '\\' if rest[1..].starts_with(|n: char| n.is_ascii_punctuation()) => (&rest[1..2], 2),
-            _ => (&rest[..c.len_utf8()], c.len_utf8()),
+        let taken = match c {
+            '[' => match link(rest) {
+                Some((inner, width)) => {
+                    result.push_str(&strip_marks(inner));
+                    width
+                }
+                None => keep(&mut result, rest, 1),
+            },
+            '*' | '`' => 1,
+            '~' if rest.starts_with("~~") => 2,
+            '_' if is_emphasis(before, &rest[1..]) => 1,
+            '\\' if rest[1..].starts_with(|n: char| n.is_ascii_punctuation()) => {
+                keep(&mut result, &rest[1..], 1) + 1
+            }
+            _ => keep(&mut result, rest, c.len_utf8()),
         };
-        if taken > 2 && c == '[' {
-            result.push_str(&plain(piece));
-        } else {
-            result.push_str(piece);
-        }
         before = rest[..taken].chars().next_back().unwrap_or(' ');
         rest = &rest[taken..];
     }
-    fold_blanks(&result)
+    result
+}
+
+/// Copies the first bytes of a text and returns how many.
+fn keep(result: &mut String, text: &str, width: usize) -> usize {
+    result.push_str(&text[..width]);
+    width
 }
 
 /// Returns the text with every run of blanks made one space.
-pub fn fold_blanks(text: &str) -> String {
+pub fn fold_blanks(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    let single = |(index, c): (usize, char)| {
+        !c.is_whitespace() || (c == ' ' && !text[index + 1..].starts_with(char::is_whitespace))
+    };
+    if text.char_indices().all(single) {
+        return Cow::Borrowed(text);
+    }
     let mut result = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !result.is_empty() {
@@ -34,7 +64,7 @@ pub fn fold_blanks(text: &str) -> String {
         }
         result.push_str(word);
     }
-    result
+    Cow::Owned(result)
 }
 
 /// An underscore is emphasis only at the edge of a word: `snake_case` keeps its own.

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use super::Line;
@@ -31,6 +32,9 @@ pub(super) fn visible(bytes: &[u8], lines: &[Line]) -> String {
 
 /// Returns the text with every byte that is no UTF-8 replaced by a question mark.
 pub(crate) fn masked_utf8(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -78,15 +82,14 @@ fn dead_ranges(text: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
 }
 
 fn needs_parser(text: &[u8]) -> bool {
-    let opens = |pattern: &[u8]| text.windows(pattern.len()).any(|window| window == pattern);
-    opens(b"```") || opens(b"~~~") || opens(b"<!--")
+    [b"```".as_slice(), b"~~~", b"<!--"].iter().any(|sign| memmem::find(text, sign).is_some())
 }
 
 /// Returns a copy for the parser in which tags at the start of a line, and comments that never
 /// close, have lost their meaning.
 fn probe(text: &[u8], lines: &[Line]) -> String {
     let mut probe = text.to_vec();
-    let last_close = text.windows(3).rposition(|window| window == b"-->").unwrap_or(0);
+    let last_close = memmem::rfind(text, b"-->").unwrap_or(0);
     for line in lines {
         let content = &text[line.range()];
         let at = line.start + content.len() - content.trim_ascii_start().len();
@@ -94,10 +97,8 @@ fn probe(text: &[u8], lines: &[Line]) -> String {
             probe[at] = b' ';
         }
     }
-    for at in last_close..text.len() {
-        if text[at..].starts_with(b"<!--") {
-            probe[at] = b' ';
-        }
+    for at in memmem::find_iter(&text[last_close..], b"<!--") {
+        probe[last_close + at] = b' ';
     }
     String::from_utf8(probe).expect("only single ASCII bytes were replaced")
 }
@@ -120,21 +121,30 @@ fn parse(probe: &str) -> Found {
                     found.unclosed.push(range.start);
                 }
             }
-            Event::Html(_) | Event::InlineHtml(_) if probe[range.clone()].contains("<!--") => {
-                found.dead.push(range);
-            }
             // A comment over several lines comes as one block with an event for each line.
-            Event::Start(Tag::HtmlBlock)
-                if probe[range.clone()].trim_start().starts_with("<!--") =>
-            {
-                let block = &probe[range.clone()];
-                let end = block.rfind("-->").map_or(block.len(), |at| at + 3);
-                found.dead.push(range.start..range.start + end);
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let comments = comments(&probe[range.clone()]).into_iter();
+                found.dead.extend(
+                    comments.map(|comment| range.start + comment.start..range.start + comment.end),
+                );
             }
             _ => {}
         }
     }
     found
+}
+
+/// Finds the comments in a piece of HTML; what stands beside them on a line is text like any other.
+fn comments(html: &str) -> Vec<Range<usize>> {
+    let mut comments = Vec::new();
+    let mut at = 0;
+    while let Some(start) = html[at..].find("<!--").map(|found| at + found) {
+        // `<!-->` is a whole comment.
+        let inner = start + 2;
+        at = html[inner..].find("-->").map_or(html.len(), |found| inner + found + 3);
+        comments.push(start..at);
+    }
+    comments
 }
 
 /// Returns whether the last line of a fenced block is its closing fence.

@@ -69,7 +69,10 @@ fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
         return Splice::replace(range.clone(), format!(" {value} "));
     }
     let start = range.start + old.len() - old.trim_start().len();
-    Splice::replace(start..start + content.len(), value)
+    // A backslash right before the pipe would escape it.
+    let is_tight = start + content.len() == range.end;
+    let blank = if is_tight && value.ends_with('\\') { " " } else { "" };
+    Splice::replace(start..start + content.len(), value + blank)
 }
 
 /// Makes a value fit into a cell: pipes escaped, one line.
@@ -145,22 +148,15 @@ fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
     let mut start = place.start + content.len() - content.trim_start().len();
     let end = start + trimmed.len();
     start += usize::from(trimmed.starts_with('|'));
+    let inner = &text.visible().as_bytes()[start..end];
+    let first = start;
     let mut cells = Vec::new();
-    let mut escaped = false;
-    let bytes = text.visible().as_bytes();
-    for at in start..end {
-        match bytes[at] {
-            b'|' if !escaped => {
-                cells.push(start..at);
-                start = at + 1;
-            }
-            b'\\' => {
-                escaped = true;
-                continue;
-            }
-            _ => {}
+    for (at, byte) in inner.iter().enumerate() {
+        let escaped = at > 0 && inner[at - 1] == b'\\';
+        if *byte == b'|' && !escaped {
+            cells.push(start..first + at);
+            start = first + at + 1;
         }
-        escaped = false;
     }
     if start < end {
         cells.push(start..end);

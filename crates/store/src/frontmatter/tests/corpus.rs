@@ -32,7 +32,6 @@ fn markdown_files(folder: &Path, files: &mut Vec<Vec<u8>>) {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "the share of broken blocks is worth seeing")]
 fn every_file_survives_an_added_and_removed_key() {
     let mut files: Vec<Vec<u8>> = SAMPLES.iter().map(|sample| sample.as_bytes().to_vec()).collect();
     if let Some(folder) = env::var_os("MOW_CORPUS") {

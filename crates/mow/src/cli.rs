@@ -1,0 +1,122 @@
+//! What can be called: the arguments, their help, and how wrong ones are answered.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
+
+use crate::commands::Command;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Answer, Output};
+
+/// Runs the phases of a planned project with coding agents, and is the tool those agents call.
+#[derive(Debug, Parser)]
+#[command(name = "mow", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Plans live in .planning/. Start with `mow roadmap graph`.")]
+pub(crate) struct Cli {
+    /// Print the bare value instead of JSON, where there is one
+    #[arg(long, global = true)]
+    raw: bool,
+    /// Print JSON also where text is the default
+    #[arg(long, global = true)]
+    json: bool,
+    /// Work as if started in this directory
+    #[arg(long, global = true, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A call that was understood.
+pub(crate) enum Request {
+    Run(Box<Cli>),
+    /// Help or version text.
+    Show(String),
+}
+
+impl Request {
+    pub(crate) fn run(self) -> Result<Answer, Failure> {
+        match self {
+            Self::Show(text) => {
+                let context = Context::new(false, false, None)?;
+                Ok(Answer { output: Output::Plain(text), context })
+            }
+            Self::Run(cli) => {
+                let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
+                let output = cli.command.run(&context)?;
+                Ok(Answer { output, context })
+            }
+        }
+    }
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Request, Failure> {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    // The first `--raw` counts wherever it stands, even where a value is expected.
+    let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
+    match Cli::try_parse_from(args) {
+        Ok(mut cli) => {
+            cli.raw |= raw.is_some();
+            Ok(Request::Run(Box::new(cli)))
+        }
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            Ok(Request::Show(format!("{}\n", error.render().ansi().to_string().trim_end())))
+        }
+        Err(error) => Err(explain(&error)),
+    }
+}
+
+/// Turns a wrong call into a sentence and a hint.
+fn explain(error: &clap::Error) -> Failure {
+    let rendered = error.render().to_string();
+    let first = rendered.lines().next().unwrap_or("the command was not understood");
+    let mut message = first.trim_start_matches("error: ").to_owned();
+    // Required arguments are listed on the lines below the sentence.
+    if message.ends_with(':') {
+        let listed: Vec<_> =
+            rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
+        message = format!("{message} {}", listed.join(" "));
+    }
+    let called: Vec<_> = std::env::args().skip(1).take_while(|arg| !arg.starts_with('-')).collect();
+    let family = Cli::command()
+        .find_subcommand(called.first().map_or("", String::as_str))
+        .map(|family| family.get_name().to_owned());
+    let missing =
+        [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+    if missing.contains(&error.kind()) || error.kind() == ErrorKind::InvalidSubcommand {
+        message = unknown_command(&called, family.as_deref());
+    }
+    let suggestion = match error
+        .get(ContextKind::SuggestedSubcommand)
+        .or_else(|| error.get(ContextKind::SuggestedArg))
+    {
+        Some(ContextValue::Strings(names)) => names.last().cloned(),
+        Some(ContextValue::String(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let help = family.map_or("mow --help".to_owned(), |family| format!("mow {family} --help"));
+    let hint =
+        suggestion.map_or(help.clone(), |name| format!("did you mean `{name}`? Or see `{help}`"));
+    Failure { code: crate::failure::code::REFUSED, kind: "usage", message, hint: Some(hint) }
+}
+
+/// Names the subcommands there are.
+fn unknown_command(called: &[String], family: Option<&str>) -> String {
+    let root = Cli::command();
+    let parent = family.and_then(|family| root.find_subcommand(family)).unwrap_or(&root);
+    let names: Vec<_> = parent.get_subcommands().map(clap::Command::get_name).collect();
+    let available = names.join(", ");
+    match (family, called.get(usize::from(family.is_some()))) {
+        (Some(family), None) => format!("{family} needs a subcommand. Available: {available}"),
+        (Some(family), Some(word)) => {
+            format!("Unknown {family} subcommand: {word}. Available: {available}")
+        }
+        (None, Some(word)) => format!("Unknown command: {word}. Available: {available}"),
+        (None, None) => format!("Usage: mow <command>. Available: {available}"),
+    }
+}

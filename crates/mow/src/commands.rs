@@ -1,0 +1,43 @@
+//! The commands, one file for each family.
+
+mod frontmatter;
+mod roadmap;
+mod state;
+mod status;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Everything `mow` can be asked.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read the roadmap: phases, dependencies, what may run
+    #[command(subcommand)]
+    Roadmap(roadmap::Roadmap),
+    /// Read and change STATE.md
+    #[command(subcommand)]
+    State(state::State),
+    /// Print all of STATE.md as one value
+    StateSnapshot,
+    /// Read and change a phase's STATUS.md
+    #[command(subcommand)]
+    Status(status::Status),
+    /// Read and change the YAML block of a Markdown file
+    #[command(subcommand)]
+    Frontmatter(frontmatter::Frontmatter),
+}
+
+impl Command {
+    pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
+        match self {
+            Self::Roadmap(command) => command.run(context),
+            Self::State(command) => command.run(context),
+            Self::StateSnapshot => state::snapshot(context),
+            Self::Status(command) => command.run(context),
+            Self::Frontmatter(command) => command.run(context),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `mow roadmap analyze-dag`: waves, what is ready, what is blocked and by what.
+
+use std::fmt::Write;
+
+use mow_core::graph::Graph;
+use mow_store::phase_dirs::DiskStatus;
+use mow_store::survey::Surveyed;
+use serde_json::{Value, json};
+
+use super::load;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(super) fn run(context: &Context) -> Result<Output, Failure> {
+    let Some(survey) = load(context)? else {
+        return Ok(Output::json(json!({ "error": "ROADMAP.md not found" })));
+    };
+    let phases = survey.scheduled();
+    let graph = survey.graph(&context.project.planning, &phases);
+    let dag = Dag { phases: &phases, graph: &graph };
+    Ok(if context.raw || context.json {
+        Output::json(dag.value())
+    } else {
+        Output::Plain(dag.text())
+    })
+}
+
+struct Dag<'a> {
+    phases: &'a [&'a Surveyed],
+    graph: &'a Graph,
+}
+
+impl Dag<'_> {
+    fn number(&self, index: usize) -> &str {
+        &self.phases[index].entry.phase.written
+    }
+
+    fn numbers(&self, indexes: &[usize]) -> Vec<&str> {
+        indexes.iter().map(|index| self.number(*index)).collect()
+    }
+
+    fn value(&self) -> Value {
+        let waves = self.graph.waves();
+        let numbered = |(index, wave): (usize, &Vec<usize>)| json!({ "wave": index + 1, "phases": self.numbers(wave) });
+        let waiting = |(index, on): &(usize, Vec<usize>)| json!({ "phase": self.number(*index), "waiting_on": self.numbers(on) });
+        json!({
+            "phases": (0..self.phases.len()).map(|index| self.item(index)).collect::<Vec<_>>(),
+            "waves": waves.ok().map(|waves| waves.iter().enumerate().map(numbered).collect::<Vec<_>>()),
+            "ready": self.numbers(&self.graph.ready()),
+            "blocked": self.graph.blocked().iter().map(waiting).collect::<Vec<_>>(),
+            "completed": self.numbers(&self.graph.completed()),
+            "validation": {
+                "is_dag": waves.is_ok(),
+                "cycle_error": waves.err().map(ToString::to_string),
+                "missing_refs": self.graph.missing_refs().iter().map(|missing| json!({
+                    "phase": self.number(missing.from), "references": missing.to,
+                })).collect::<Vec<_>>(),
+                "fully_sequential": waves.ok().map(|waves| waves.iter().all(|wave| wave.len() == 1)),
+                "contradictions": self.contradictions(),
+            },
+            "critical_path": self.numbers(&self.graph.critical_path()),
+            "widest_wave": self.graph.widest_wave(),
+            "speedup_bound": (self.graph.speedup_bound() * 100.0).round() / 100.0,
+        })
+    }
+
+    fn item(&self, index: usize) -> Value {
+        let phase = &self.phases[index].entry.phase;
+        json!({
+            "number": phase.written,
+            "name": phase.name,
+            "depends_on": self.numbers(self.graph.dependencies(index)),
+            "depended_by": self.numbers(self.graph.dependents(index)),
+            "disk_status": match self.phases[index].disk_status() {
+                DiskStatus::Researched | DiskStatus::Discussed => DiskStatus::Empty.word(),
+                status => status.word(),
+            },
+            "parallel_with": self.numbers(self.graph.parallel_with(index)),
+        })
+    }
+
+    /// Names the phases about whose completion the roadmap contradicts itself.
+    fn contradictions(&self) -> Vec<&str> {
+        let unsure = self.phases.iter().filter(|phase| !phase.entry.phase.completion.certain);
+        unsure.map(|phase| phase.entry.phase.written.as_str()).collect()
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("Dependencies of {} phases\n\n", self.phases.len());
+        match self.graph.waves() {
+            Ok(waves) => {
+                for (index, wave) in waves.iter().enumerate() {
+                    let phases: Vec<_> = wave.iter().map(|index| self.label(*index)).collect();
+                    let _ = writeln!(text, "Wave {}: {}", index + 1, phases.join(", "));
+                }
+            }
+            Err(cyclic) => {
+                let _ = writeln!(text, "ERROR: {cyclic}");
+            }
+        }
+        let ready = self.graph.ready();
+        let ready: Vec<_> =
+            ready.iter().map(|index| format!("Phase {}", self.number(*index))).collect();
+        let none = "nothing".to_owned();
+        let _ = writeln!(
+            text,
+            "\nReady to execute: {}",
+            if ready.is_empty() { none } else { ready.join(", ") }
+        );
+        for (index, on) in self.graph.blocked() {
+            let on: Vec<_> = on.iter().map(|on| format!("Phase {}", self.number(*on))).collect();
+            let _ = writeln!(
+                text,
+                "Blocked: Phase {} (waiting on {})",
+                self.number(index),
+                on.join(", ")
+            );
+        }
+        self.warnings(&mut text);
+        text
+    }
+
+    fn label(&self, index: usize) -> String {
+        let done = if self.phases[index].is_done() { " (complete)" } else { "" };
+        format!("Phase {}{done}", self.number(index))
+    }
+
+    fn warnings(&self, text: &mut String) {
+        let missing = self.graph.missing_refs().iter().map(|missing| {
+            format!(
+                "Phase {} depends on Phase {}, which is not in the roadmap",
+                self.number(missing.from),
+                missing.to
+            )
+        });
+        let unsure = self.contradictions().into_iter().map(|number| {
+            format!("Phase {number}: the roadmap says both done and not done (box against table or status)")
+        });
+        let warnings: Vec<_> = missing.chain(unsure).collect();
+        if !warnings.is_empty() {
+            let _ = writeln!(text, "\nWarnings:");
+        }
+        for warning in warnings {
+            let _ = writeln!(text, "  - {warning}");
+        }
+    }
+}

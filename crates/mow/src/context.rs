@@ -1,0 +1,62 @@
+//! What a command knows of where and how it was called.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use mow_store::disk;
+use mow_store::project::Project;
+
+use crate::failure::Failure;
+
+/// The call around a command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) raw: bool,
+    pub(crate) json: bool,
+    pub(crate) project: Project,
+}
+
+impl Context {
+    pub(crate) fn new(raw: bool, json: bool, cwd: Option<&Path>) -> Result<Self, Failure> {
+        let project = Project::find_or_cwd(cwd.unwrap_or(Path::new(".")))?;
+        Ok(Self { raw, json, project })
+    }
+
+    /// Returns the path of a planning file.
+    pub(crate) fn planning(&self, file: &str) -> PathBuf {
+        self.project.planning.join(file)
+    }
+
+    /// Reads a planning file; `None` when there is none.
+    pub(crate) fn load(&self, file: &str) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(disk::read(&self.planning(file))?)
+    }
+
+    /// Returns the path of a file that the user named, relative to where the user is.
+    pub(crate) fn named(&self, file: &Path) -> PathBuf {
+        self.project.cwd.join(file)
+    }
+
+    /// Returns a path as it is printed: relative to the root where it is below it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
+    }
+
+    /// Writes an answer that is too long to print, and returns where it is.
+    pub(crate) fn spill(&self, text: &str) -> Result<PathBuf, Failure> {
+        Ok(disk::spill(&cache_dir(), text.as_bytes())?)
+    }
+}
+
+/// Returns the directory for files that may vanish: the user's cache, or the system's.
+fn cache_dir() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let absolute = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    absolute.or_else(home).unwrap_or_else(std::env::temp_dir).join("mow")
+}
+
+/// Returns the time in the form all files use: UTC, milliseconds, `Z`.
+pub(crate) fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}

@@ -1,0 +1,113 @@
+//! What went wrong, as a sentence, a hint and an exit code.
+//!
+//! Errors of the libraries become sentences here and nowhere else. A hint is a command to paste.
+
+use std::error::Error;
+use std::io::Write;
+
+use mow_store::disk::DiskError;
+use mow_store::frontmatter::EditError;
+use mow_store::project::ProjectError;
+use mow_store::state::active::RowError;
+
+/// Exit codes, as the documentation lists them.
+pub(crate) mod code {
+    /// Refused, or called wrongly.
+    pub(crate) const REFUSED: u8 = 1;
+    /// Something outside failed: the disk, another program.
+    pub(crate) const OUTSIDE: u8 = 3;
+    /// Another writer holds the lock.
+    pub(crate) const BUSY: u8 = 4;
+    /// A mistake in mow itself.
+    pub(crate) const BUG: i32 = 70;
+}
+
+/// A command that did not do what was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    /// A stable word for scripts.
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    /// Makes a refusal with a sentence.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self { code: code::REFUSED, kind: "refused", message: message.into(), hint: None }
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Joins an error and its causes: `cannot read x: permission denied`.
+fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Self {
+        let message = sentence(&error);
+        let (code, kind, hint) = match error {
+            DiskError::Busy { .. } => {
+                (code::BUSY, "busy", Some("wait for the other writer, then run the command again"))
+            }
+            DiskError::LocksUnsupported { .. } => {
+                (code::OUTSIDE, "no_locks", Some("move the project to a local filesystem"))
+            }
+            DiskError::Outside { .. } => (code::REFUSED, "outside", None),
+            DiskError::NotOneLine { .. } => (code::REFUSED, "not_one_line", None),
+            DiskError::Io { .. } => (code::OUTSIDE, "disk", None),
+        };
+        Self { code, kind, message, hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<ProjectError> for Failure {
+    fn from(error: ProjectError) -> Self {
+        let hint = matches!(error, ProjectError::NotFound { .. }).then(
+            || "run mow in a project with a .planning/ directory, or name one with --cwd DIR",
+        );
+        let message = sentence(&error);
+        Self { code: code::REFUSED, kind: "no_project", message, hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<RowError> for Failure {
+    fn from(error: RowError) -> Self {
+        Self::refused(error.to_string())
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        Self::refused(sentence(&error))
+    }
+}
+
+/// Makes a panic say what a bug is: one sentence, exit code 70, no stack trace by default.
+pub(crate) fn install_panic_message() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place =
+            panic.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
+        let what = panic.payload_as_str().unwrap_or("no message");
+        // Nothing is left to do when even this cannot be written.
+        let _ = writeln!(
+            std::io::stderr(),
+            "Error: mow has a bug: {what}{place}\nHint: please report it with the command you ran"
+        );
+        std::process::exit(code::BUG);
+    }));
+}

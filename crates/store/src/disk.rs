@@ -1,0 +1,313 @@
+//! The one place that writes files: whole or not at all, durable, one writer at a time.
+//!
+//! Readers take no lock, ever: a file is only replaced by renaming a finished one over it, so a
+//! reader sees the old bytes or the new ones. Whoever writes holds the project's lock for as long
+//! as it has a [`Writer`]; the lock dies with its holder, and the next one clears up after it.
+//!
+//! A replacement goes like this, and may be cut off after any step:
+//!
+//! | step | a crash after it leaves |
+//! |---|---|
+//! | 1 lock, clear up after a holder that died | nothing |
+//! | 2 note the temporary file's name in the lock file | a note about a file that is not there |
+//! | 3 create, fill and sync the temporary file | a hidden file that the next holder removes |
+//! | 4 rename it over the old one | the new content, perhaps not durable |
+//! | 5 sync the directory | the new content; the next holder syncs once more for nothing |
+//! | 6 erase the note, unlock, acknowledge | the new content |
+//!
+//! Nothing here prints, knows what the files mean, or writes outside the roots it was given.
+//! Start with [`update`] for one change, or with [`Writer::open`] for several under one lock.
+
+#![expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+
+mod append;
+mod lock;
+mod place;
+mod replace;
+mod spill;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+pub use append::{Append, Keep};
+pub use lock::{Holder, Lock};
+pub use spill::spill;
+
+use crate::project::Project;
+use place::Place;
+use replace::Old;
+
+/// How long a writer waits for the others before it gives up.
+pub const WAIT_DEFAULT: Duration = Duration::from_secs(30);
+
+/// What a temporary file's name starts with.
+const TEMP_PREFIX: &str = ".mow-tmp-";
+
+/// Why something on disk could not be done.
+///
+/// The file is then as it was before. Only when syncing its directory failed it has the new
+/// content, which may not survive a power failure.
+#[derive(Debug, Error)]
+pub enum DiskError {
+    /// The system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried: `read`, `write`, `lock` and so on.
+        action: &'static str,
+        /// What it was tried on.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The path, or the link it is, leads out of the directories that may be written.
+    #[error("{} leads outside of {}", path.display(), root.display())]
+    Outside {
+        /// The path as it was given.
+        path: PathBuf,
+        /// The directory it must stay in.
+        root: PathBuf,
+    },
+    /// Another writer kept the lock for the whole time that was allowed for waiting.
+    #[error(
+        "{} is locked by {}, gave up after {:.1} s",
+        path.display(),
+        holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string),
+        waited.as_secs_f32()
+    )]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+        /// Who holds it, as far as the lock file tells.
+        holder: Option<Holder>,
+        /// How long this writer waited.
+        waited: Duration,
+    },
+    /// The filesystem has no working locks, so writing to it would not be safe.
+    #[error("the filesystem of {} does not support file locks", path.display())]
+    LocksUnsupported {
+        /// The lock.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line to append had a line break in it.
+    #[error("a line for {} contains a line break", path.display())]
+    NotOneLine {
+        /// The file it was meant for.
+        path: PathBuf,
+    },
+}
+
+impl DiskError {
+    /// Makes the conversion for `map_err` after an action on a path.
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_path_buf(), source }
+    }
+}
+
+/// Whether a call changed anything on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing was written, because everything was already so.
+    Unchanged,
+    /// The change was made and is durable.
+    Written,
+}
+
+/// Reads a file; `None` when there is none.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(DiskError::io("read", path)(error)),
+    }
+}
+
+/// Reads, changes and replaces one file under the project's lock.
+///
+/// See [`Writer::update`].
+pub fn update<E: From<DiskError>>(
+    project: &Project,
+    path: &Path,
+    change: impl FnOnce(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+) -> Result<Change, E> {
+    Writer::open(project, WAIT_DEFAULT)?.update(path, change)
+}
+
+/// Appends one line to one file under the project's lock.
+///
+/// See [`Writer::append_line`].
+pub fn append_line(
+    project: &Project,
+    path: &Path,
+    line: &[u8],
+    options: Append,
+) -> Result<(), DiskError> {
+    Writer::open(project, WAIT_DEFAULT)?.append_line(path, line, options)
+}
+
+/// The right to write, held as a lock until it is dropped.
+///
+/// Relative paths are taken from the project's root. A second writer for the same project in the
+/// same process waits for the first one like any other, so do not open one while holding one.
+#[derive(Debug)]
+pub struct Writer {
+    lock: Lock,
+    place: Place,
+}
+
+impl Writer {
+    /// Takes the project's lock. Writes are limited to the root and to where `.planning/` leads.
+    pub fn open(project: &Project, wait: Duration) -> Result<Self, DiskError> {
+        let lock = Lock::acquire(&project.lock_path(), wait)?;
+        let place = Place::new(vec![project.root.clone(), project.planning_target()]);
+        Ok(Self { lock, place })
+    }
+
+    /// Takes the lock of the engine directory, which all worktrees of a repository share.
+    ///
+    /// Writes are limited to that directory, and relative paths are taken from it.
+    pub fn open_engine(project: &Project, wait: Duration) -> Result<Self, DiskError> {
+        let lock = Lock::acquire(&project.engine_dir.join("locks/engine.lock"), wait)?;
+        let root = fs::canonicalize(&project.engine_dir)
+            .map_err(DiskError::io("enter", &project.engine_dir))?;
+        Ok(Self { lock, place: Place::new(vec![root]) })
+    }
+
+    /// Lets this writer write in another directory too, one that the user named.
+    pub fn with_root(mut self, dir: &Path) -> Result<Self, DiskError> {
+        let dir = self.place.absolute(dir);
+        self.place.add(fs::canonicalize(&dir).map_err(DiskError::io("enter", &dir))?);
+        Ok(self)
+    }
+
+    /// Gives a file new content. Equal content is not written again.
+    ///
+    /// Mode and owner stay those of the old file. A symbolic link stays one; the file it leads to
+    /// is replaced. The directory must exist.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<Change, DiskError> {
+        let target = self.place.target(path)?;
+        let old = Old::load(&target)?;
+        replace::put(&self.lock, &target, old.as_ref(), bytes)
+    }
+
+    /// Hands a file's bytes to `change` (`None` when there is no file) and writes what it returns.
+    ///
+    /// When `change` returns `None` or fails, nothing is written.
+    pub fn update<E: From<DiskError>>(
+        &self,
+        path: &Path,
+        change: impl FnOnce(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<Change, E> {
+        let target = self.place.target(path)?;
+        let old = Old::load(&target)?;
+        match change(old.as_ref().map(|old| old.bytes.as_slice()))? {
+            Some(bytes) => Ok(replace::put(&self.lock, &target, old.as_ref(), &bytes)?),
+            None => Ok(Change::Unchanged),
+        }
+    }
+
+    /// Appends a line, given without its line break, to a file that is made if there is none.
+    ///
+    /// A line that an earlier crash cut off is ended first, so that it cannot spoil this one.
+    pub fn append_line(&self, path: &Path, line: &[u8], options: Append) -> Result<(), DiskError> {
+        append::append_line(&self.lock, &self.place.target(path)?, line, options)
+    }
+
+    /// Makes a directory and those above it that are missing.
+    pub fn create_dir(&self, path: &Path) -> Result<Change, DiskError> {
+        let full = self.place.absolute(path);
+        // A name that cannot exist is refused before half of it is made.
+        if let Err(error) = fs::metadata(&full)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(DiskError::io("create directory", &full)(error));
+        }
+        let missing: Vec<&Path> = full.ancestors().take_while(|dir| !dir.is_dir()).collect();
+        for dir in missing.iter().rev() {
+            let entry = self.place.entry(dir)?;
+            fs::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
+            sync_parent(&entry)?;
+        }
+        Ok(if missing.is_empty() { Change::Unchanged } else { Change::Written })
+    }
+
+    /// Removes a file, or a symbolic link itself.
+    pub fn remove_file(&self, path: &Path) -> Result<Change, DiskError> {
+        self.remove(path, |entry| fs::remove_file(entry))
+    }
+
+    /// Removes a directory with all that is in it; links in it are removed, not followed.
+    pub fn remove_dir_all(&self, path: &Path) -> Result<Change, DiskError> {
+        self.remove(path, |entry| fs::remove_dir_all(entry))
+    }
+
+    /// Renames a file, link or directory. What already has the new name is never overwritten.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let (from, to) = (self.place.entry(from)?, self.place.entry(to)?);
+        if fs::symlink_metadata(&to).is_ok() {
+            return Err(DiskError::io("create", &to)(io::ErrorKind::AlreadyExists.into()));
+        }
+        fs::rename(&from, &to).map_err(DiskError::io("rename", &from))?;
+        // The new name first: a crash between the two may show both names, but never none.
+        sync_parent(&to)?;
+        if from.parent() == to.parent() { Ok(()) } else { sync_parent(&from) }
+    }
+
+    /// Copies a file from anywhere; a new copy takes over its mode.
+    pub fn copy(&self, from: &Path, to: &Path) -> Result<Change, DiskError> {
+        let from = self.place.absolute(from);
+        let Some(source) =
+            Old::load(&fs::canonicalize(&from).map_err(DiskError::io("read", &from))?)?
+        else {
+            return Err(DiskError::io("read", &from)(io::ErrorKind::NotFound.into()));
+        };
+        let target = self.place.target(to)?;
+        match Old::load(&target)? {
+            Some(old) => replace::put(&self.lock, &target, Some(&old), &source.bytes),
+            None => replace::create_like(&self.lock, &target, &source),
+        }
+    }
+
+    /// Removes temporary files that a power failure left in a directory; returns how many.
+    ///
+    /// Those of a killed process need no call: the next writer finds them noted in the lock file.
+    pub fn sweep(&self, dir: &Path) -> Result<usize, DiskError> {
+        let dir = self.place.absolute(dir);
+        let names = fs::read_dir(&dir).map_err(DiskError::io("read directory", &dir))?;
+        let mut removed = 0;
+        for name in names {
+            let name = name.map_err(DiskError::io("read directory", &dir))?.file_name();
+            if name.as_encoded_bytes().starts_with(TEMP_PREFIX.as_bytes()) {
+                self.remove_file(&dir.join(name))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    fn remove(
+        &self,
+        path: &Path,
+        remove: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<Change, DiskError> {
+        let entry = self.place.entry(path)?;
+        match remove(&entry) {
+            Ok(()) => sync_parent(&entry).map(|()| Change::Written),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Change::Unchanged),
+            Err(error) => Err(DiskError::io("remove", &entry)(error)),
+        }
+    }
+}
+
+/// Makes the names in a path's directory durable.
+fn sync_parent(path: &Path) -> Result<(), DiskError> {
+    let dir = path.parent().unwrap_or(path);
+    fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(DiskError::io("sync directory", dir))
+}

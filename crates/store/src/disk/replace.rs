@@ -1,0 +1,120 @@
+//! Puts a finished file in the place of an old one.
+//!
+//! The temporary file lies beside the target, because a rename is atomic only within one
+//! filesystem. Its name is noted in the lock file while it exists. Only the holder of a lock comes
+//! here, so nobody else changes the target in between.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+use std::process;
+
+use super::{Change, DiskError, Lock, TEMP_PREFIX, sync_parent};
+
+/// The bits of a mode that are kept.
+const MODE_MASK: u32 = 0o777;
+/// The mode of a file that replaces nothing, before the umask.
+const MODE_NEW: u32 = 0o666;
+
+/// A file as it is before a change.
+pub(super) struct Old {
+    pub(super) bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+impl Old {
+    /// Reads a file; `None` when there is none. The path is a real one, without links.
+    ///
+    /// Refuses what is not a plain file: reading a pipe could wait for ever, and a device cannot
+    /// be replaced by a rename.
+    pub(super) fn load(path: &Path) -> Result<Option<Self>, DiskError> {
+        match Self::read(path) {
+            Ok(old) => Ok(Some(old)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(DiskError::io("read", path)(error)),
+        }
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.read_to_end(&mut bytes)?;
+        Ok(Self { bytes, metadata })
+    }
+}
+
+/// Writes `bytes` to `path`, unless `old` has them already.
+pub(super) fn put(
+    lock: &Lock,
+    path: &Path,
+    old: Option<&Old>,
+    bytes: &[u8],
+) -> Result<Change, DiskError> {
+    if old.is_some_and(|old| old.bytes == bytes) {
+        return Ok(Change::Unchanged);
+    }
+    // A rename would go over a write-protected file without asking; its owner protected it.
+    if old.is_some_and(|old| old.metadata.permissions().readonly()) {
+        return Err(DiskError::io("write", path)(io::ErrorKind::PermissionDenied.into()));
+    }
+    swap(lock, path, old.map(|old| &old.metadata), bytes)
+}
+
+/// Writes a new file with the content and mode of another.
+pub(super) fn create_like(lock: &Lock, path: &Path, source: &Old) -> Result<Change, DiskError> {
+    swap(lock, path, Some(&source.metadata), &source.bytes)
+}
+
+fn swap(
+    lock: &Lock,
+    path: &Path,
+    like: Option<&Metadata>,
+    bytes: &[u8],
+) -> Result<Change, DiskError> {
+    let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
+    lock.note_temp(&temp)?;
+    let swapped = fill(&temp, like, bytes).and_then(|()| fs::rename(&temp, path));
+    if let Err(error) = swapped {
+        fs::remove_file(&temp).ok();
+        lock.forget_temp();
+        return Err(DiskError::io("write", path)(error));
+    }
+    sync_parent(path)?;
+    lock.forget_temp();
+    Ok(Change::Written)
+}
+
+/// Creates a temporary file with all that it needs to take the place of another.
+/// Returns a number nobody can guess; the standard library's hasher is seeded by the system.
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
+    let mode = like.map_or(MODE_NEW, |like| like.mode() & MODE_MASK);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temp)?;
+    if let Some(like) = like {
+        keep_owner_and_mode(&file, like)?;
+    }
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+fn keep_owner_and_mode(file: &File, like: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (like.uid(), like.gid()) {
+        // Only root may give files away; for others the file becomes theirs, as with any editor.
+        fchown(file, Some(like.uid()), Some(like.gid())).ok();
+    }
+    let mode = like.mode() & MODE_MASK;
+    if new.mode() & MODE_MASK == mode {
+        return Ok(());
+    }
+    // The umask took bits away that the old file has.
+    file.set_permissions(Permissions::from_mode(mode))
+}

@@ -1,0 +1,75 @@
+//! Directories as projects have them.
+
+use std::fs;
+
+use mow_core::phase::PhaseNumber;
+
+use super::{Artifact, DiskStatus, PhaseDirs};
+
+fn project(files: &[&str]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for file in files {
+        let path = dir.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    dir
+}
+
+#[test]
+fn directories_are_ordered_and_found_by_number() {
+    let dir = project(&[
+        "phases/10-late/.gitkeep",
+        "phases/6.10-b/x",
+        "phases/6.2-a/x",
+        "phases/03.1-x/x",
+        "phases/phase-4/x",
+        "phases/notes/x",
+    ]);
+    let dirs = PhaseDirs::load(dir.path());
+    let names: Vec<_> = dirs.iter().map(|dir| dir.name.as_str()).collect();
+    assert_eq!(names, ["03.1-x", "phase-4", "6.2-a", "6.10-b", "10-late", "notes"]);
+    let find =
+        |text: &str| dirs.find(&PhaseNumber::parse(text).unwrap()).map(|dir| dir.name.as_str());
+    assert_eq!(find("6.10"), Some("6.10-b"));
+    assert_eq!(find("04"), Some("phase-4"));
+    assert_eq!(find("3"), None, "3 is not 3.1");
+}
+
+#[test]
+fn the_files_tell_how_far_a_phase_is() {
+    let check = |files: &[&str], expected| {
+        let files: Vec<_> = files.iter().map(|file| format!("phases/01-a/{file}")).collect();
+        let files: Vec<_> = files.iter().map(String::as_str).collect();
+        let dir = project(&files);
+        let dirs = PhaseDirs::load(dir.path());
+        assert_eq!(dirs.iter().next().unwrap().status(), expected, "{files:?}");
+    };
+    check(&[".gitkeep"], DiskStatus::Empty);
+    check(&["01-CONTEXT.md"], DiskStatus::Discussed);
+    check(&["01-CONTEXT.md", "01-RESEARCH.md"], DiskStatus::Researched);
+    check(&["01-01-PLAN.md", "01-RESEARCH.md"], DiskStatus::Planned);
+    check(&["01-01-PLAN.md", "01-02-PLAN.md", "01-01-SUMMARY.md"], DiskStatus::Partial);
+    check(&["PLAN.md", "SUMMARY.md"], DiskStatus::Complete);
+}
+
+#[test]
+fn archives_come_newest_first() {
+    let dir = project(&[
+        "milestones/v1.9-phases/03-a/x",
+        "milestones/v1.10-phases/04-b/x",
+        "milestones/v1.10-ROADMAP.md",
+    ]);
+    let archived = PhaseDirs::load_archived(dir.path());
+    let shown: Vec<_> =
+        archived.iter().map(|dir| (dir.archived.as_deref().unwrap(), dir.name.as_str())).collect();
+    assert_eq!(shown, [("v1.10", "04-b"), ("v1.9", "03-a")]);
+}
+
+#[test]
+fn names_give_ids() {
+    assert_eq!(Artifact::Plan.id("03-01-PLAN.md"), Some("03-01"));
+    assert_eq!(Artifact::Plan.id("PLAN.md"), Some(""));
+    assert_eq!(Artifact::Plan.id("REPLAN.md"), None);
+    assert_eq!(Artifact::Summary.id("03-01-PLAN.md"), None);
+}

@@ -1,0 +1,47 @@
+//! STATE.md: where the project stands.
+//!
+//! Two dialects and a frontmatter block are read: bold fields near the top (`**Current Phase:**`),
+//! plain fields under `## Current Position` (`Phase: 3 of 7 (Name)`), and YAML keys
+//! (`current_phase`). [`snapshot`] puts them together; [`active`] is the table of running phases;
+//! [`sections`] adds to the lists. Everything else in the file belongs to people and stays as it is.
+
+pub mod active;
+mod position;
+pub mod sections;
+pub mod snapshot;
+
+use std::ops::Range;
+
+use crate::text::Text;
+use crate::text::heading::{Heading, headings, section_end};
+
+/// The lines of a section and the heading that opens it.
+pub(crate) struct Section {
+    pub(crate) heading: Heading,
+    /// The lines below the heading, sub-sections included.
+    pub(crate) lines: Range<usize>,
+    /// The lines below the heading up to the next heading of any level.
+    pub(crate) own: Range<usize>,
+}
+
+/// Finds the first section of level two or three with one of some names.
+pub(crate) fn section(text: &Text<'_>, names: &[&str]) -> Option<Section> {
+    sections_named(text, names).into_iter().next()
+}
+
+/// Finds all sections of level two or three with one of some names.
+pub(crate) fn sections_named(text: &Text<'_>, names: &[&str]) -> Vec<Section> {
+    let headings = headings(text);
+    let is_named = |heading: &Heading| {
+        let title = text.slice(heading.text.clone()).trim_end_matches(':').to_lowercase();
+        (2..=3).contains(&heading.level) && names.iter().any(|name| *name == title)
+    };
+    let found = (0..headings.len()).filter(|index| is_named(&headings[*index]));
+    let sections = found.map(|index| {
+        let start = headings[index].line + 1;
+        let next = headings.get(index + 1).map_or(text.lines().len(), |heading| heading.line);
+        let lines = start..section_end(text, &headings, index);
+        Section { heading: headings[index].clone(), lines, own: start..next }
+    });
+    sections.collect()
+}

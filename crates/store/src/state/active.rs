@@ -1,0 +1,319 @@
+//! The table of running phases, and the line below it that names the next one to free.
+
+use mow_core::phase::PhaseNumber;
+use serde::Serialize;
+
+use super::sections::add_after;
+use super::{Section, section};
+use crate::text::Text;
+use crate::text::field::find_field;
+use crate::text::inline::plain;
+use crate::text::splice::{Splice, apply};
+use crate::text::table::{Row, Table, render_row, tables};
+
+/// A row of the table, by the names the command line uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ActivePhase {
+    /// The number as written.
+    pub phase: String,
+    /// The name.
+    pub name: String,
+    /// The status, such as `executing` or `blocked (7,8)`.
+    pub status: String,
+    /// Who works on it, or `--`.
+    pub worker: String,
+    /// Plans done and in all.
+    pub plans: String,
+    /// When it last changed.
+    pub last_update: String,
+}
+
+/// What to change in a row; `None` leaves a cell as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowChange<'a> {
+    /// The new status.
+    pub status: Option<&'a str>,
+    /// The new worker.
+    pub worker: Option<&'a str>,
+    /// The new plan counts.
+    pub plans: Option<&'a str>,
+    /// The new name.
+    pub name: Option<&'a str>,
+    /// When it happens.
+    pub last_update: &'a str,
+}
+
+/// Why a row cannot be changed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The document has no such section.
+    #[error("STATE.md has no \"## Active Phases\" section")]
+    NoSection,
+    /// A new row lacks what only the caller knows.
+    #[error("phase {0} is not in the Active Phases table: a new row needs --name and --status")]
+    NewRowIncomplete(String),
+}
+
+/// Reads the table; `None` when the document has no such section.
+pub fn parse(bytes: &[u8]) -> Option<Vec<ActivePhase>> {
+    let text = Text::new(bytes);
+    let section = active_section(&text)?;
+    let Some(table) = table(&text, &section) else { return Some(Vec::new()) };
+    let columns = Columns::new(&text, &table);
+    Some(table.rows.iter().map(|row| columns.read(&text, row)).collect())
+}
+
+fn active_section(text: &Text<'_>) -> Option<Section> {
+    section(text, &["active phases"])
+}
+
+fn table(text: &Text<'_>, section: &Section) -> Option<Table> {
+    tables(text, section.own.clone()).into_iter().next()
+}
+
+/// Changes or adds the row of a phase and brings the next-unblockable line up to date.
+///
+/// Returns the new document and the names of the cells that were set.
+pub fn update_row(
+    bytes: &[u8],
+    phase: &str,
+    change: RowChange<'_>,
+) -> Result<(Vec<u8>, Vec<&'static str>), RowError> {
+    let text = Text::new(bytes);
+    let section = active_section(&text).ok_or(RowError::NoSection)?;
+    let (rows_changed, fields) = match table(&text, &section) {
+        Some(table) => change_table(&text, &table, phase, change)?,
+        None => new_table(&text, &section, phase, change)?,
+    };
+    Ok((refresh_next(&apply(bytes, rows_changed)), fields))
+}
+
+type Change = (Vec<Splice>, Vec<&'static str>);
+
+fn change_table(
+    text: &Text<'_>,
+    table: &Table,
+    phase: &str,
+    change: RowChange<'_>,
+) -> Result<Change, RowError> {
+    let columns = Columns::new(text, table);
+    let found = table.rows.iter().find(|row| same_phase(&columns.read(text, row).phase, phase));
+    let Some(row) = found else {
+        let line = render_row(&columns.fill(table.header.cells.len(), &new_row(phase, change)?));
+        return Ok((insert_sorted(text, table, &columns, phase, &line), NEW_ROW_FIELDS.to_vec()));
+    };
+    let wanted = [
+        ("status", columns.status, change.status),
+        ("worker", columns.worker, change.worker),
+        ("plans", columns.plans, change.plans),
+        ("name", columns.name, change.name),
+        ("last_update", columns.last_update, Some(change.last_update)),
+    ];
+    let given = wanted.iter().filter(|(_, _, value)| value.is_some());
+    let fields = given.clone().map(|(field, _, _)| *field).collect();
+    let cells: Vec<_> =
+        given.filter_map(|(_, column, value)| Some(((*column)?, (*value)?))).collect();
+    Ok((row.set(text, &cells), fields))
+}
+
+const NEW_ROW_FIELDS: &[&str] = &["name", "status", "worker", "plans", "last_update"];
+
+fn new_row(phase: &str, change: RowChange<'_>) -> Result<ActivePhase, RowError> {
+    let (Some(name), Some(status)) = (change.name, change.status) else {
+        return Err(RowError::NewRowIncomplete(phase.to_owned()));
+    };
+    Ok(ActivePhase {
+        phase: phase.to_owned(),
+        name: name.to_owned(),
+        status: status.to_owned(),
+        worker: change.worker.unwrap_or("--").to_owned(),
+        plans: change.plans.unwrap_or("0/0").to_owned(),
+        last_update: change.last_update.to_owned(),
+    })
+}
+
+/// Puts a line among the rows, which end up ordered by number; each row keeps its bytes.
+fn insert_sorted(
+    text: &Text<'_>,
+    table: &Table,
+    columns: &Columns,
+    phase: &str,
+    line: &str,
+) -> Vec<Splice> {
+    let ending = text.line_ending();
+    let key = |row: &Row| PhaseNumber::parse(&columns.read(text, row).phase);
+    let number = PhaseNumber::parse(phase);
+    let is_sorted = table.rows.is_sorted_by_key(key);
+    let before = table.rows.iter().take_while(|row| key(row) <= number).last();
+    if is_sorted {
+        return add_after(text, before.map_or(table.separator, |row| row.line), line, ending);
+    }
+    let mut lines: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (key(row), text.raw(text.lines()[row.line].range())))
+        .chain([(number, line.to_owned())])
+        .collect();
+    lines.sort_by(|a, b| a.0.cmp(&b.0));
+    let joined: Vec<_> = lines.into_iter().map(|(_, line)| line).collect();
+    let start = text.lines()[table.separator + 1].start;
+    let end = text.lines()[table.end() - 1].end;
+    vec![Splice::replace(start..end, joined.join(ending))]
+}
+
+const HEADER: &str = "| Phase | Name | Status | Worker | Plans | Last Update |";
+const SEPARATOR: &str = "|-------|------|--------|--------|-------|-------------|";
+
+/// Writes a table with one row below a heading that has none.
+fn new_table(
+    text: &Text<'_>,
+    section: &Section,
+    phase: &str,
+    change: RowChange<'_>,
+) -> Result<Change, RowError> {
+    let row = new_row(phase, change)?;
+    let cells = [&row.phase, &row.name, &row.status, &row.worker, &row.plans, &row.last_update];
+    let ending = text.line_ending();
+    let lines = format!("{ending}{HEADER}{ending}{SEPARATOR}{ending}{}", render_row(&cells));
+    Ok((add_after(text, section.heading.line, &lines, ending), NEW_ROW_FIELDS.to_vec()))
+}
+
+/// Where the table keeps what; older tables lack some columns and name others differently.
+struct Columns {
+    phase: usize,
+    name: Option<usize>,
+    status: Option<usize>,
+    worker: Option<usize>,
+    plans: Option<usize>,
+    last_update: Option<usize>,
+}
+
+impl Columns {
+    fn new(text: &Text<'_>, table: &Table) -> Self {
+        let column = |names: &[&str]| table.column(text, names);
+        Self {
+            phase: column(&["Phase"]).unwrap_or(0),
+            name: column(&["Name"]),
+            status: column(&["Status", "State"]),
+            worker: column(&["Worker", "Worktree", "Teammate"]),
+            plans: column(&["Plans", "Plan Progress", "Progress"]),
+            last_update: column(&["Last Update", "Updated", "Last Updated"]),
+        }
+    }
+
+    fn read(&self, text: &Text<'_>, row: &Row) -> ActivePhase {
+        let cell =
+            |column: Option<usize>| column.map_or(String::new(), |column| row.cell(text, column));
+        let (phase, title) = split_phase(&row.cell(text, self.phase));
+        ActivePhase {
+            phase,
+            name: if self.name.is_some() { cell(self.name) } else { title },
+            status: cell(self.status),
+            worker: cell(self.worker),
+            plans: cell(self.plans),
+            last_update: cell(self.last_update),
+        }
+    }
+
+    /// Returns the cells of a new row in the order of this table.
+    fn fill(&self, width: usize, row: &ActivePhase) -> Vec<String> {
+        let mut cells = vec!["--".to_owned(); width];
+        let phase = match self.name {
+            Some(_) => row.phase.clone(),
+            None => format!("{}. {}", row.phase, row.name),
+        };
+        let named = [
+            (Some(self.phase), &phase),
+            (self.name, &row.name),
+            (self.status, &row.status),
+            (self.worker, &row.worker),
+            (self.plans, &row.plans),
+            (self.last_update, &row.last_update),
+        ];
+        for (column, value) in named {
+            if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
+                cell.clone_from(value);
+            }
+        }
+        cells
+    }
+}
+
+/// Splits `7. Feature X`, the form of tables without a name column.
+fn split_phase(cell: &str) -> (String, String) {
+    let text = plain(cell);
+    let bare = text.strip_prefix("Phase ").unwrap_or(&text);
+    match PhaseNumber::parse_prefix(bare) {
+        Some((_, rest)) => {
+            let number = bare[..bare.len() - rest.len()].to_owned();
+            (number, rest.trim_start_matches(['.', ':', ' ']).to_owned())
+        }
+        None => (text.into_owned(), String::new()),
+    }
+}
+
+fn same_phase(a: &str, b: &str) -> bool {
+    match (PhaseNumber::parse(a.trim()), PhaseNumber::parse(b.trim())) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.trim().eq_ignore_ascii_case(b.trim()),
+    }
+}
+
+/// Returns the document with its next-unblockable line recomputed.
+fn refresh_next(bytes: &[u8]) -> Vec<u8> {
+    let rows = parse(bytes).unwrap_or_default();
+    let next = next_unblockable(&rows);
+    let text = Text::new(bytes);
+    let Some(section) = active_section(&text) else { return bytes.to_vec() };
+    if let Some(field) = find_field(&text, section.own.clone(), "Next unblockable", true) {
+        return if text.slice(field.value.clone()) == next {
+            bytes.to_vec()
+        } else {
+            apply(bytes, vec![field.set(&text, &next)])
+        };
+    }
+    let Some(table) = table(&text, &section) else { return bytes.to_vec() };
+    let ending = text.line_ending();
+    let line = format!("{ending}**Next unblockable:** {next}");
+    apply(bytes, add_after(&text, table.end() - 1, &line, ending))
+}
+
+/// Names the blocked phase that waits for the fewest others.
+pub fn next_unblockable(rows: &[ActivePhase]) -> String {
+    let complete = |dependency: &str| {
+        rows.iter().any(|row| row.status == "complete" && same_phase(&row.phase, dependency))
+    };
+    let waiting = rows.iter().filter_map(|row| {
+        let dependencies = blocked_by(&row.status)?;
+        Some((dependencies.iter().filter(|dependency| !complete(dependency)).count(), row))
+    });
+    match waiting.min_by_key(|(count, _)| *count) {
+        None => "--".to_owned(),
+        Some((0, row)) => format!("Phase {} ({}) -- ready to unblock", row.phase, row.name),
+        Some((n, row)) => format!("Phase {} ({}) -- {n} dep(s) remaining", row.phase, row.name),
+    }
+}
+
+/// How many phases a range in a status may stand for.
+const RANGE_MAX: u32 = 1000;
+
+/// Reads `blocked (7,8)` and `blocked (7-10)`.
+fn blocked_by(status: &str) -> Option<Vec<String>> {
+    let rest = status.trim().strip_prefix("blocked")?;
+    let list = rest.trim().trim_start_matches('(').trim_end_matches(')');
+    let mut dependencies = Vec::new();
+    for part in list.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let ends = part.split_once(['-', '–']);
+        match ends.map(|(a, b)| (a.parse::<u32>(), b.parse::<u32>())) {
+            Some((Ok(first), Ok(last))) => {
+                let last = last.min(first.saturating_add(RANGE_MAX));
+                dependencies.extend((first..=last).map(|number| number.to_string()));
+            }
+            _ => dependencies.push(part.to_owned()),
+        }
+    }
+    Some(dependencies)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Where things stand in a status file: fields at the top, the table of plans, the sections.
+//!
+//! Everything is found by name, so that older files with fewer columns or other headings read the
+//! same. Nothing here changes a file.
+
+use std::ops::Range;
+
+use mow_core::phase::PhaseNumber;
+
+use super::{PlanRow, shown, shown_or_unset};
+use crate::state::sections::add_after;
+use crate::state::{Section, section};
+use crate::text::field::{Field, find_field};
+use crate::text::heading::heading_at;
+use crate::text::splice::Splice;
+use crate::text::table::{Row, Table, tables};
+use crate::text::{Text, inline};
+
+/// The sections of a status file, in the order they stand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    PlanProgress,
+    Aggregate,
+    Blockers,
+    Decisions,
+    Context,
+}
+
+impl Part {
+    const ALL: [Self; 5] =
+        [Self::PlanProgress, Self::Aggregate, Self::Blockers, Self::Decisions, Self::Context];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::PlanProgress => "Plan Progress",
+            Self::Aggregate => "Aggregate",
+            Self::Blockers => "Blockers",
+            Self::Decisions => "Decisions",
+            Self::Context => "Context",
+        }
+    }
+
+    /// Returns the headings in use, in lower case.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::PlanProgress => &["plan progress", "plans", "progress"],
+            Self::Aggregate => &["aggregate"],
+            Self::Blockers => &["blockers", "blockers/concerns", "issues"],
+            Self::Decisions => &["decisions", "decisions (phase-local)", "decisions made"],
+            Self::Context => &["context"],
+        }
+    }
+}
+
+/// The columns of the table of plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Plan,
+    Status,
+    Started,
+    Duration,
+    Commit,
+    Tasks,
+}
+
+impl Column {
+    /// Returns the headers in use, the one written today first.
+    pub(super) fn titles(self) -> &'static [&'static str] {
+        match self {
+            Self::Plan => &["Plan"],
+            Self::Status => &["Status", "State"],
+            Self::Started => &["Started"],
+            Self::Duration => &["Duration"],
+            Self::Commit => &["Commit", "Commits"],
+            Self::Tasks => &["Tasks"],
+        }
+    }
+
+    pub(super) fn find(self, text: &Text<'_>, table: &Table) -> Option<usize> {
+        table.column(text, self.titles())
+    }
+}
+
+/// A status file with its structure.
+pub(super) struct Layout<'a> {
+    pub(super) text: Text<'a>,
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { text: Text::new(bytes) }
+    }
+
+    /// Returns the lines above the first section, where the fields of the phase stand.
+    pub(super) fn head(&self) -> Range<usize> {
+        let names: Vec<_> = Part::ALL.iter().flat_map(|part| part.names()).copied().collect();
+        let first = section(&self.text, &names);
+        0..first.map_or(self.text.lines().len(), |section| section.heading.line)
+    }
+
+    pub(super) fn section(&self, part: Part) -> Option<Section> {
+        section(&self.text, part.names())
+    }
+
+    pub(super) fn field(&self, lines: Range<usize>, name: &str) -> Option<Field> {
+        find_field(&self.text, lines.clone(), name, true)
+            .or_else(|| find_field(&self.text, lines, name, false))
+    }
+
+    pub(super) fn field_value(&self, name: &str) -> Option<String> {
+        let field = self.field(self.head(), name)?;
+        Some(shown_or_unset(self.text.slice(field.value)))
+    }
+
+    /// Reads the number out of `# Phase 03: Name -- Status`.
+    pub(super) fn phase_in_title(&self) -> Option<String> {
+        let title = (0..self.text.lines().len()).find_map(|line| heading_at(&self.text, line))?;
+        let number = self.text.slice(title.text).strip_prefix("Phase ")?.trim_start();
+        let (_, rest) = PhaseNumber::parse_prefix(number)?;
+        Some(number[..number.len() - rest.len()].to_owned())
+    }
+
+    /// Returns the table of plans: the one of its section, else the first that names plans.
+    pub(super) fn plan_table(&self) -> Option<Table> {
+        let names_plans = |table: &Table| Column::Plan.find(&self.text, table).is_some();
+        let whole = 0..self.text.lines().len();
+        let places = [self.section(Part::PlanProgress).map(|section| section.lines), Some(whole)];
+        places
+            .into_iter()
+            .flatten()
+            .find_map(|lines| tables(&self.text, lines).into_iter().find(names_plans))
+    }
+
+    /// Returns the plans and the indexes of their rows; rows without a word are none.
+    pub(super) fn plan_rows(&self, table: &Table) -> Vec<(usize, PlanRow)> {
+        let text = &self.text;
+        let is_plan = |row: &Row| {
+            (0..row.cells.len()).any(|cell| !matches!(&*row.cell(text, cell), "" | "-" | "--"))
+        };
+        let rows = table.rows.iter().enumerate().filter(|(_, row)| is_plan(row));
+        rows.map(|(index, row)| (index, self.plan_row(table, row))).collect()
+    }
+
+    fn plan_row(&self, table: &Table, row: &Row) -> PlanRow {
+        let text = &self.text;
+        let written =
+            |column: Column| column.find(text, table).map(|column| row.cell(text, column));
+        let cell = |column| shown_or_unset(&written(column).unwrap_or_default());
+        let plan = inline::plain(&written(Column::Plan).unwrap_or_default());
+        PlanRow {
+            plan: shown(&plan),
+            status: cell(Column::Status),
+            started: cell(Column::Started),
+            duration: cell(Column::Duration),
+            commit: cell(Column::Commit),
+            tasks: cell(Column::Tasks),
+        }
+    }
+
+    pub(super) fn plans(&self) -> Vec<PlanRow> {
+        let Some(table) = self.plan_table() else { return Vec::new() };
+        self.plan_rows(&table).into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Returns the edit that puts new lines below a line.
+    pub(super) fn insert_below(&self, line: usize, added: &str) -> Vec<Splice> {
+        let ending = self.text.line_ending();
+        add_after(&self.text, line, &added.replace('\n', ending), ending)
+    }
+
+    /// Returns where a line begins, a byte order mark left out.
+    pub(super) fn start_of(&self, line: usize) -> usize {
+        let start = self.text.lines().get(line).map_or(self.text.bytes().len(), |line| line.start);
+        if start == 0 && self.text.bytes().starts_with("\u{feff}".as_bytes()) { 3 } else { start }
+    }
+
+    /// Returns the edit that adds a section which is not there yet, in its place among the others.
+    pub(super) fn insert_section(&self, part: Part, body: &str) -> Splice {
+        let ending = self.text.line_ending();
+        let lines = self.text.lines();
+        let later = Part::ALL.into_iter().filter(|other| *other > part);
+        let below = later.filter_map(|other| self.section(other)).map(|found| found.heading.line);
+        let line = below.min().unwrap_or(lines.len());
+        let gap = match line.checked_sub(1).map(|above| lines[above]) {
+            Some(above) if above.next == above.end => 2,
+            Some(above) => usize::from(!self.text.bytes()[above.range()].trim_ascii().is_empty()),
+            None => 0,
+        };
+        let whole = format!("{}## {}\n\n{body}\n", "\n".repeat(gap), part.title());
+        let whole = whole.replace('\n', ending);
+        let after = if line < lines.len() { ending } else { "" };
+        Splice::insert(self.start_of(line), whole + after)
+    }
+}

@@ -1,0 +1,133 @@
+//! The first status file of a phase.
+
+use super::layout::{Column, Layout, Part};
+use super::{UNSET, one_line, rewrite_aggregate};
+use crate::text::Text;
+use crate::text::splice::{Splice, apply};
+use crate::text::table::{Table, render_row};
+
+const TEMPLATE: &str = "\
+# Phase {phase_number}: {phase_name} -- Status
+
+**Phase:** {phase_number}
+**Status:** not started
+**Worker:** --
+**Worktree:** --
+**Started:** --
+**Last update:** --
+**Blocker mode:** --
+
+## Plan Progress
+
+| Plan | Status | Started | Duration | Commit | Tasks |
+|------|--------|---------|----------|--------|-------|
+
+## Aggregate
+
+**Plans:** 0 complete, 0 in progress, 0 not started, 0 failed
+**Commits:** --
+
+## Blockers
+
+None.
+
+## Decisions
+
+None.
+
+## Context
+
+None.
+";
+
+/// The part of the template that an override without a table of plans gets.
+const PLAN_TABLE: &str = "\
+| Plan | Status | Started | Duration | Commit | Tasks |
+|------|--------|---------|----------|--------|-------|";
+
+/// What a new status file is about.
+#[derive(Clone, Copy, Debug)]
+pub struct NewStatus<'a> {
+    /// The number of the phase, padded.
+    pub phase: &'a str,
+    /// The name of the phase.
+    pub name: &'a str,
+    /// The ids of the plans, each with the number of its tasks.
+    pub plans: &'a [(String, usize)],
+}
+
+/// Makes the file from the built-in template.
+pub fn render(new: &NewStatus<'_>) -> String {
+    render_with(TEMPLATE, new)
+}
+
+/// Makes the file from another template, which may hold `{phase_number}` and `{phase_name}`.
+///
+/// Rows the template has in its table of plans are examples and go.
+pub fn render_with(template: &str, new: &NewStatus<'_>) -> String {
+    let filled = fill(template, new);
+    let filled = with_table(&filled);
+    let layout = Layout::new(&filled);
+    let bytes = match layout.plan_table() {
+        Some(table) => apply(&filled, rows(&layout, &table, new.plans)),
+        None => filled.clone(),
+    };
+    let bytes = rewrite_aggregate(&bytes);
+    String::from_utf8(bytes).expect("text spliced into text is text")
+}
+
+/// Fills the placeholders in one pass, so that a name which looks like one stays as it is.
+fn fill(template: &str, new: &NewStatus<'_>) -> String {
+    let values = [("{phase_number}", one_line(new.phase)), ("{phase_name}", one_line(new.name))];
+    let mut result = String::with_capacity(template.len() + 64);
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        let (before, here) = rest.split_at(at);
+        result.push_str(before);
+        let found = values.iter().find(|(placeholder, _)| here.starts_with(placeholder));
+        let (value, taken) = found.map_or(("{", 1), |(key, value)| (value.as_str(), key.len()));
+        result.push_str(value);
+        rest = &here[taken..];
+    }
+    result.push_str(rest);
+    result
+}
+
+fn with_table(filled: &str) -> Vec<u8> {
+    let layout = Layout::new(filled.as_bytes());
+    if layout.plan_table().is_some() {
+        return filled.as_bytes().to_vec();
+    }
+    let splices = match layout.section(Part::PlanProgress) {
+        Some(section) => layout.insert_below(section.heading.line, &format!("\n{PLAN_TABLE}\n")),
+        None => vec![layout.insert_section(Part::PlanProgress, PLAN_TABLE)],
+    };
+    apply(filled.as_bytes(), splices)
+}
+
+/// Returns the edits that put a row for each plan where the template has its examples.
+fn rows(layout: &Layout<'_>, table: &Table, plans: &[(String, usize)]) -> Vec<Splice> {
+    let text = &layout.text;
+    let mut splices: Vec<_> =
+        table.rows.iter().map(|row| Splice::remove(text.lines()[row.line].whole())).collect();
+    let rows: Vec<_> = plans.iter().map(|plan| row(text, table, plan)).collect();
+    if !rows.is_empty() {
+        splices.extend(layout.insert_below(table.separator, &rows.join("\n")));
+    }
+    splices
+}
+
+fn row(text: &Text<'_>, table: &Table, (plan, tasks): &(String, usize)) -> String {
+    let mut cells = vec![UNSET.to_owned(); table.header.cells.len()];
+    let values = [
+        (Column::Plan, one_line(plan)),
+        (Column::Status, "not started".to_owned()),
+        (Column::Tasks, format!("0/{tasks}")),
+    ];
+    for (column, value) in values {
+        if let Some(at) = column.find(text, table) {
+            cells[at] = value;
+        }
+    }
+    render_row(&cells)
+}

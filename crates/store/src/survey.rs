@@ -1,0 +1,111 @@
+//! The roadmap laid beside the phase directories: what is declared, what is there, what may run.
+//!
+//! A phase is done when its plans all have summaries, when the roadmap says so, or when its
+//! directory stands in an archive. Nothing is written here, and no file but ROADMAP.md is opened.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use mow_core::graph::{Graph, GraphNode};
+use mow_core::phase::PhaseNumber;
+
+use crate::disk::{self, DiskError};
+use crate::phase_dirs::{self, DiskStatus, PhaseDir, PhaseDirs};
+use crate::roadmap::{self, Entry, Milestone};
+
+/// A project's phases, declared and on disk.
+#[derive(Debug)]
+pub struct Survey {
+    /// The phases in the order of the file.
+    pub phases: Vec<Surveyed>,
+    /// The milestones that headings name.
+    pub milestones: Vec<Milestone>,
+    /// The places of the phases, ordered by number.
+    by_number: Vec<usize>,
+}
+
+/// One phase.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// What the roadmap says.
+    pub entry: Entry,
+    /// Its directory, if it has one.
+    pub dir: Option<PhaseDir>,
+}
+
+impl Surveyed {
+    /// Returns how far the files say it is.
+    pub fn disk_status(&self) -> DiskStatus {
+        self.dir.as_ref().map_or(DiskStatus::NoDirectory, PhaseDir::status)
+    }
+
+    /// Returns whether it is done.
+    pub fn is_done(&self) -> bool {
+        self.disk_status() == DiskStatus::Complete || self.entry.phase.completion.done
+    }
+}
+
+/// Reads roadmap and directories; `None` without a ROADMAP.md.
+pub fn load(planning: &Path) -> Result<Option<Survey>, DiskError> {
+    // Listing thousands of directories takes as long as reading the roadmap: do both at once.
+    let (dirs, roadmap) = std::thread::scope(|scope| {
+        let dirs = scope.spawn(|| PhaseDirs::load(planning));
+        let roadmap = disk::read(&planning.join("ROADMAP.md"))
+            .map(|bytes| bytes.map(|bytes| roadmap::parse(&bytes)));
+        (dirs.join().expect("listing directories does not panic"), roadmap)
+    });
+    let Some(roadmap) = roadmap? else { return Ok(None) };
+    let mut phases: Vec<_> = roadmap
+        .entries
+        .into_iter()
+        .map(|entry| Surveyed { dir: dirs.find(&entry.phase.number).cloned(), entry })
+        .collect();
+    phases.sort_by_key(|phase| phase.entry.phase.line);
+    let mut by_number: Vec<_> = (0..phases.len()).collect();
+    by_number.sort_by(|a, b| phases[*a].entry.phase.number.cmp(&phases[*b].entry.phase.number));
+    Ok(Some(Survey { phases, milestones: roadmap.milestones, by_number }))
+}
+
+impl Survey {
+    /// Returns the phases that a schedule is about: those with a section, and all unfinished ones.
+    ///
+    /// Shipped phases that only a folded list still names are left out; references to them count
+    /// as satisfied.
+    pub fn scheduled(&self) -> Vec<&Surveyed> {
+        let wanted = |phase: &&Surveyed| phase.entry.phase.sources.heading || !phase.is_done();
+        self.phases.iter().filter(wanted).collect()
+    }
+
+    /// Finds a phase by its number, the first where several carry it.
+    pub fn by_number(&self, number: &PhaseNumber) -> Option<&Surveyed> {
+        let at = self
+            .by_number
+            .binary_search_by(|index| self.phases[*index].entry.phase.number.cmp(number));
+        at.ok().map(|at| &self.phases[self.by_number[at]])
+    }
+
+    /// Builds the graph of some phases.
+    pub fn graph(&self, planning: &Path, phases: &[&Surveyed]) -> Graph {
+        let nodes: Vec<_> = phases
+            .iter()
+            .map(|surveyed| {
+                let phase = &surveyed.entry.phase;
+                GraphNode {
+                    number: phase.number.clone(),
+                    block: phase.block,
+                    done: surveyed.is_done(),
+                    depends_on: phase.depends_on.clone(),
+                    parallel_with: phase.parallel_with.clone(),
+                }
+            })
+            .collect();
+        let mut known: BTreeSet<PhaseNumber> =
+            self.phases.iter().map(|phase| phase.entry.phase.number.clone()).collect();
+        let graph = Graph::new(nodes.clone(), &known);
+        if graph.missing_refs().is_empty() {
+            return graph;
+        }
+        known.extend(phase_dirs::archived_numbers(planning));
+        Graph::new(nodes, &known)
+    }
+}

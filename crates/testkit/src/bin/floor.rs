@@ -1,0 +1,45 @@
+//! The least a program can do for the same work: what `cargo xtask bench` compares mow with.
+//!
+//! It does the IO and nothing else: no parsing, no checks, no messages beyond the system's own.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+fn main() -> io::Result<()> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let Some((what, paths)) = words.split_first() else {
+        return Err(io::Error::other("usage: floor nothing|read|durable-write|scan PATH…"));
+    };
+    match (what.to_str(), paths) {
+        (Some("nothing"), _) => Ok(()),
+        (Some("read"), paths) => paths.iter().try_for_each(|path| fs::read(path).map(drop)),
+        (Some("durable-write"), [path]) => write_durably(Path::new(path)),
+        (Some("scan"), [planning]) => scan(Path::new(planning)),
+        _ => Err(io::Error::other("unknown work")),
+    }
+}
+
+/// Replaces a file with its own content, so that a crash leaves the old or the new one.
+fn write_durably(path: &Path) -> io::Result<()> {
+    let content = fs::read(path)?;
+    let beside = path.with_extension("floor");
+    let mut file = File::create(&beside)?;
+    file.write_all(&content)?;
+    file.sync_data()?;
+    fs::rename(&beside, path)
+}
+
+/// Lists every phase folder and reads the roadmap.
+fn scan(planning: &Path) -> io::Result<()> {
+    let mut names_length = fs::read(planning.join("ROADMAP.md"))?.len();
+    for folder in fs::read_dir(planning.join("phases"))? {
+        for entry in fs::read_dir(folder?.path())? {
+            names_length += entry?.file_name().len();
+        }
+    }
+    // Without a use of the names the compiler might leave the reading out.
+    std::hint::black_box(names_length);
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask soak`: the tests that take a count, with counts for an afternoon.
+//!
+//! Storm tests (their name contains `storm`) kill a process that writes, over and over; they read
+//! `MOW_STORM_KILLS`. Property tests read `PROPTEST_CASES`.
+
+use crate::steps::Steps;
+use crate::{no_arguments, repo};
+use anyhow::{Context, Result, ensure};
+
+const STORM_KILLS: u32 = 2000;
+const PROPERTY_CASES: &str = "20000";
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    no_arguments(arguments)?;
+    let mut steps = Steps::default();
+    run_storms(&mut steps, STORM_KILLS)?;
+    let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
+    properties.env("PROPTEST_CASES", PROPERTY_CASES);
+    steps.command("soak", "properties", properties)?;
+    println!("{}\nall green", steps.table());
+    Ok(())
+}
+
+/// Runs the storm tests with the given count, and says so when there are none.
+pub(crate) fn run_storms(steps: &mut Steps, kills: u32) -> Result<()> {
+    if count_tests("storm")? == 0 {
+        println!("\n── storm: there is no storm test yet, nothing was run");
+        return Ok(());
+    }
+    let mut storms = repo::cargo(["test", "--workspace", "--locked", "--tests", "storm"]);
+    storms.env("MOW_STORM_KILLS", kills.to_string());
+    steps.command("storm", "kill storms", storms)
+}
+
+fn count_tests(pattern: &str) -> Result<usize> {
+    let output = repo::cargo([
+        "test",
+        "--workspace",
+        "--locked",
+        "--quiet",
+        "--tests",
+        pattern,
+        "--",
+        "--list",
+    ])
+    .output()
+    .context("cannot list the tests")?;
+    ensure!(output.status.success(), "cannot list the tests: {}", output.status);
+    let listing = String::from_utf8_lossy(&output.stdout);
+    Ok(listing.lines().filter(|line| line.ends_with(": test")).count())
+}

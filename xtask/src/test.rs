@@ -1,0 +1,39 @@
+//! `cargo xtask test`: everything that must hold before a commit.
+
+use crate::steps::Steps;
+use crate::{no_arguments, repo, tidy, tools};
+use anyhow::Result;
+use std::process::Command;
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    no_arguments(arguments)?;
+    let mut steps = Steps::default();
+    run_steps(&mut steps)?;
+    println!("{}\nall green", steps.table());
+    Ok(())
+}
+
+/// The steps of `test`, for the tasks that go on after them.
+pub(crate) fn run_steps(steps: &mut Steps) -> Result<()> {
+    steps.call("lint", "tidy", "cargo xtask tidy", || tidy::run(&[]))?;
+    tools::ensure_components()?;
+    steps.command("lint", "format", repo::cargo(["fmt", "--all", "--check"]))?;
+    steps.command(
+        "lint",
+        "clippy",
+        repo::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-Dwarnings"]),
+    )?;
+    // `cargo test` also runs the doc tests of every library.
+    steps.command("tests", "tests", repo::cargo(["test", "--workspace", "--locked"]))?;
+    steps.call("tools", "cargo-deny", "cargo xtask test", || {
+        tools::ensure_cargo_deny().map(|_| ())
+    })?;
+    steps.command("lint", "dependencies", cargo_deny()?)
+}
+
+/// Advisories are left out: they need the network and change without a commit of ours.
+fn cargo_deny() -> Result<Command> {
+    let mut command = Command::new(tools::ensure_cargo_deny()?);
+    command.args(["--locked", "check", "bans", "licenses", "sources"]).current_dir(repo::root());
+    Ok(command)
+}

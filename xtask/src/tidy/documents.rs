@@ -1,0 +1,107 @@
+//! Rules about what people read: no machine's own paths, no trailing blanks, documents that agree
+//! with what exists.
+
+use super::SourceFile;
+use crate::TASKS;
+
+/// Paths that exist on one machine only. Pieced together, so that this file passes its own rule.
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tm", "p/wt"), concat!("/ho", "me/")];
+
+pub(super) fn check_file(file: &SourceFile) -> Vec<String> {
+    let mut findings = Vec::new();
+    let path = &file.path;
+    let is_written_by_hand = file.has_extension(&["rs", "md", "toml"]);
+    // Dialect samples for tests carry odd blanks on purpose.
+    let may_trail = file.is_of_tests() && !file.is_rust();
+    for (number, line) in (1..).zip(file.text.lines()) {
+        if is_written_by_hand && !may_trail && line.trim_end() != line {
+            findings.push(format!("{path}:{number}: trailing blanks"));
+        }
+        for word in MACHINE_PATHS.iter().filter(|word| names_path(line, word)) {
+            findings.push(format!("{path}:{number}: `{word}` is a path of one machine"));
+        }
+    }
+    if file.has_extension(&["md"]) && !file.is_of_tests() {
+        findings.extend(unknown_tasks(file));
+    }
+    findings
+}
+
+/// Tells whether the line holds the path itself, not a longer one that ends like it.
+fn names_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|before| before.is_alphanumeric() || "._-~}".contains(before))
+    })
+}
+
+/// Finds `cargo xtask <task>` in a document where there is no such task.
+fn unknown_tasks(file: &SourceFile) -> Vec<String> {
+    let mentions = file.text.split("cargo xtask ").skip(1);
+    let names = mentions.map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
+        &rest[..end]
+    });
+    let unknown =
+        names.filter(|name| !name.is_empty() && TASKS.iter().all(|task| task.name != *name));
+    unknown.map(|name| format!("{}: there is no task `cargo xtask {name}`", file.path)).collect()
+}
+
+pub(super) fn check_all(files: &[SourceFile]) -> Vec<String> {
+    let mut findings = check_decisions(files);
+    let text = |path| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+    match text("CHANGELOG.md") {
+        Some(changes) if changes.contains("## [Unreleased]") => {}
+        _ => findings.push("CHANGELOG.md: needs a section `## [Unreleased]`".to_owned()),
+    }
+    let architecture = text("ARCHITECTURE.md").unwrap_or_default();
+    for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let folder = file.path.trim_end_matches("/Cargo.toml");
+        if !architecture.contains(&format!("`{folder}`")) {
+            findings.push(format!("ARCHITECTURE.md: says nothing of `{folder}`"));
+        }
+    }
+    for file in files.iter().filter(|file| file.has_extension(&["md"]) && !file.is_of_tests()) {
+        findings.extend(dead_links(files, file));
+    }
+    findings
+}
+
+/// Decision records are numbered from 0001 without gaps or doubles.
+fn check_decisions(files: &[SourceFile]) -> Vec<String> {
+    let records = files.iter().filter_map(|file| file.path.strip_prefix("docs/decisions/"));
+    let misnumbered = (1..).zip(records).filter(|(number, name): &(u32, &str)| {
+        !name.starts_with(&format!("{number:04}-")) || !name.ends_with(".md")
+    });
+    misnumbered
+        .map(|(number, name)| format!("docs/decisions/{name}: expected number {number:04}"))
+        .collect()
+}
+
+/// Finds relative links to files that do not exist. Links are resolved from the document's folder.
+fn dead_links(files: &[SourceFile], file: &SourceFile) -> Vec<String> {
+    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let targets = file.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let local = targets.filter(|target| !target.contains(':') && !target.starts_with('#'));
+    let dead = local.filter(|target| {
+        let path = resolve(folder, target.split('#').next().unwrap_or_default());
+        let below = format!("{path}/");
+        !files.iter().any(|file| file.path == path || file.path.starts_with(&below))
+    });
+    dead.map(|target| format!("{}: dead link to {target}", file.path)).collect()
+}
+
+fn resolve(folder: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(target.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}

@@ -1,0 +1,127 @@
+//! The repository is tidy; and each rule finds the file that breaks it.
+
+use super::*;
+
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
+}
+
+/// The findings about one file alone.
+fn findings_of(path: &str, text: &str) -> Vec<String> {
+    let file = file(path, text);
+    rust::check(&file).into_iter().chain(documents::check_file(&file)).collect()
+}
+
+#[test]
+fn the_repository_is_tidy() {
+    let files = load_files(&repo::root()).expect("the repository can be read");
+    assert!(files.iter().any(|file| file.path == "xtask/src/tidy.rs"), "the walk finds sources");
+    let findings = check(&files);
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn a_clean_file_has_no_findings() {
+    assert_eq!(findings_of("crates/a/src/b.rs", "//! B.\n\nfn main() {}\n"), Vec::<String>::new());
+    assert_eq!(findings_of("docs/a.md", "Run `cargo xtask test`.\n"), Vec::<String>::new());
+}
+
+#[test]
+fn each_rule_about_one_file_finds_its_breach() {
+    let lines = |count: usize| format!("//!{}", "\n//".repeat(count - 1));
+    let cases = [
+        ("src/a.rs", "fn main() {}\n".to_owned(), "must open with"),
+        ("src/a.rs", lines(501), "at most 500"),
+        ("src/a/tests.rs", lines(701), "at most 700"),
+        ("src/a.rs", format!("//! A.\n{}", concat!("to", "do!()")), "finish it"),
+        ("src/a.rs", format!("//! A.\n{}", concat!("#[", "ignore = \"slow\"]")), "not run"),
+        ("src/a.rs", format!("//! A.\n{}", concat!("#[", "allow(dead_code)]")), "expect"),
+        ("src/a.rs", "//! A. \n".to_owned(), "trailing blanks"),
+        ("docs/a.md", format!("see `{}x`\n", concat!("/wo", "rk/")), "one machine"),
+        ("docs/a.md", "`cargo xtask polish`\n".to_owned(), "no task"),
+    ];
+    for (path, text, expected) in cases {
+        let findings = findings_of(path, &text);
+        assert_eq!(findings.len(), 1, "{path} {expected}: {findings:?}");
+        assert!(findings[0].contains(expected), "{expected}: {findings:?}");
+    }
+}
+
+#[test]
+fn lengths_at_the_limit_and_longer_paths_are_fine() {
+    let lines = |count: usize| format!("//!{}", "\n//".repeat(count - 1));
+    assert!(findings_of("src/a.rs", &lines(500)).is_empty());
+    assert!(findings_of("src/a/tests.rs", &lines(700)).is_empty());
+    assert!(findings_of("docs/a.md", concat!("in `net", "/wo", "rk/` we trust\n")).is_empty());
+    assert!(findings_of("crates/a/tests/samples/b.md", "odd \t\n").is_empty());
+}
+
+#[test]
+fn a_file_that_no_mod_names_is_found() {
+    let files = |parent: &str| {
+        vec![file("crates/a/src/lib.rs", parent), file("crates/a/src/b.rs", "//! B.\n")]
+    };
+    assert_eq!(layout::check(&files("//! A.\npub(crate) mod b;\n")), Vec::<String>::new());
+    for parent in ["//! A.\n", "//! A.\n// mod b;\n", "//! A.\nmod bb;\n"] {
+        assert_eq!(layout::check(&files(parent)), ["crates/a/src/b.rs: no `mod` names this file"]);
+    }
+}
+
+#[test]
+fn modules_are_found_through_every_kind_of_parent() {
+    let files = [
+        file("crates/a/src/main.rs", "mod b;\nmod d;\n"),
+        file("crates/a/src/b.rs", "#[cfg(test)]\nmod tests;\n"),
+        file("crates/a/src/b/tests.rs", ""),
+        file("crates/a/src/d/mod.rs", "mod e;\n"),
+        file("crates/a/src/d/e.rs", ""),
+        file("crates/a/src/bin/tool.rs", ""),
+        file("crates/a/tests/it/main.rs", "mod one;\n"),
+        file("crates/a/tests/it/one.rs", ""),
+    ];
+    assert_eq!(layout::check(&files), Vec::<String>::new());
+}
+
+#[test]
+fn fences_and_test_binaries_are_checked_per_crate() {
+    let files = [
+        file("clippy.toml", "# a = b\nlimit = 70\n"),
+        file("crates/a/Cargo.toml", ""),
+        file("crates/b/Cargo.toml", ""),
+        file("crates/b/clippy.toml", "limit = 71\n"),
+        file("crates/c/Cargo.toml", ""),
+        file("crates/c/clippy.toml", "limit = 70\n"),
+        file("crates/c/tests/it/main.rs", ""),
+        file("crates/c/tests/other.rs", ""),
+    ];
+    assert_eq!(
+        layout::check(&files),
+        [
+            "crates/a: has no clippy.toml",
+            "crates/b/clippy.toml: lacks `limit = 70`",
+            "crates/c/tests/: 2 integration-test binaries, at most 1",
+        ]
+    );
+}
+
+#[test]
+fn documents_are_compared_with_what_exists() {
+    let files = [
+        file("ARCHITECTURE.md", "`crates/a` and [a link](docs/gone.md) and [here](docs/it.md#x)\n"),
+        file("CHANGELOG.md", "## [1.0.0]\n"),
+        file("crates/a/Cargo.toml", ""),
+        file("crates/b/Cargo.toml", ""),
+        file("docs/decisions/0001-one.md", "[up](../../ARCHITECTURE.md)\n"),
+        file("docs/decisions/0003-three.md", ""),
+        file("docs/it.md", ""),
+    ];
+    assert_eq!(
+        documents::check_all(&files),
+        [
+            "docs/decisions/0003-three.md: expected number 0002",
+            "CHANGELOG.md: needs a section `## [Unreleased]`",
+            "ARCHITECTURE.md: says nothing of `crates/b`",
+            "ARCHITECTURE.md: dead link to docs/gone.md",
+        ]
+    );
+}

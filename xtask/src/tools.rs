@@ -1,0 +1,63 @@
+//! The tools a check needs beyond cargo itself, installed when they are missing.
+
+use crate::repo;
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+const CARGO_DENY: &str = "0.20.2";
+
+/// Makes sure that `cargo fmt` and `cargo clippy` exist.
+pub(crate) fn ensure_components() -> Result<()> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if answers(repo::cargo([subcommand, "--version"])) {
+            continue;
+        }
+        let mut rustup = Command::new("rustup");
+        rustup.args(["component", "add", component]);
+        if !rustup.status().is_ok_and(|status| status.success()) {
+            bail!("`cargo {subcommand}` is missing and `rustup component add {component}` failed");
+        }
+    }
+    Ok(())
+}
+
+/// Returns the path of cargo-deny, built into the cache when it is not there yet.
+pub(crate) fn ensure_cargo_deny() -> Result<PathBuf> {
+    let home = repo::cache()?.join(format!("cargo-deny-{CARGO_DENY}"));
+    let program = home.join("bin/cargo-deny");
+    if answers_as(&program) {
+        return Ok(program);
+    }
+    println!("building cargo-deny {CARGO_DENY} once, into the cache");
+    let mut install =
+        repo::cargo(["install", "--quiet", "--locked", "cargo-deny", "--version", CARGO_DENY]);
+    // Thin settings: the check takes a second, an optimised build of the tool takes minutes.
+    install
+        .args(["--profile", "dev", "--force", "--root"])
+        .arg(&home)
+        .env("CARGO_TARGET_DIR", home.join("build"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "false");
+    let status = install.status().context("cannot run cargo install")?;
+    if !status.success() {
+        bail!("cannot install cargo-deny {CARGO_DENY}: {status}");
+    }
+    // The intermediate files are useless once the program exists; failing to remove them is not
+    // worth failing the check.
+    std::fs::remove_dir_all(home.join("build")).ok();
+    Ok(program)
+}
+
+fn answers_as(program: &std::path::Path) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version");
+    answers(command)
+}
+
+fn answers(mut command: Command) -> bool {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
