@@ -22,6 +22,7 @@ pub mod plan;
 pub mod project;
 pub mod requirements;
 pub mod roadmap;
+mod sections;
 pub mod state;
 pub mod status;
 pub mod summary;

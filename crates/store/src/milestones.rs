@@ -89,11 +89,14 @@ pub fn append(bytes: &[u8], shipped: &Shipped<'_>) -> Vec<u8> {
 }
 
 fn render(shipped: &Shipped<'_>) -> String {
-    let one_line = inline::fold_blanks;
     let [phases, plans, tasks] = shipped.counts;
-    let title = one_line(&format!("{} {}", shipped.version, shipped.name));
-    let mut bullets: String =
-        shipped.accomplishments.iter().map(|line| format!("- {}\n", one_line(line))).collect();
+    let title = format!("{} {}", shipped.version, shipped.name);
+    let title = inline::fold_blanks(&title);
+    let mut bullets: String = shipped
+        .accomplishments
+        .iter()
+        .map(|line| format!("- {}\n", inline::fold_blanks(line)))
+        .collect();
     if bullets.is_empty() {
         bullets = "- (none recorded)\n".to_owned();
     }
@@ -196,7 +199,9 @@ fn accomplishments(text: &Text<'_>, lines: Range<usize>) -> Vec<String> {
         let content = text.line(line).trim();
         let is_field = field::field_at(text, line).is_some_and(|field| field.bold);
         match list::item_at(text, line) {
-            Some(item) if item.indent < 2 => found.push(inline::plain(text.slice(item.text))),
+            Some(item) if item.indent < 2 => {
+                found.push(inline::plain(text.slice(item.text)).into_owned())
+            }
             _ if content == "---" || content.starts_with('#') => break,
             _ if is_field && !found.is_empty() => break,
             _ => {}

@@ -1,7 +1,7 @@
-//! The smaller files of a phase: CONTEXT, VERIFICATION, UAT and CHECKPOINT, and their names.
+//! The smaller files of a phase: CONTEXT, VERIFICATION, UAT and CHECKPOINT.
 //!
-//! Only what the commands and the engine ask for is read; nothing here writes. Start with
-//! [`parse_name`], then the reader of the kind.
+//! Only what the commands and the engine ask for is read; nothing here writes. Each kind has its own
+//! reader, such as [`parse_verification`].
 
 mod context;
 
@@ -13,47 +13,6 @@ use crate::text::{Text, field, heading};
 use crate::values;
 
 pub use context::{Context, Decision, parse_context};
-
-/// The kinds of files a phase is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What is to be done.
-    Plan,
-    /// What was done.
-    Summary,
-    /// What a person decided beforehand.
-    Context,
-    /// What was found out beforehand.
-    Research,
-    /// Whether the goal was reached.
-    Verification,
-    /// What a person saw.
-    Uat,
-    /// Where a worker stopped.
-    Checkpoint,
-    /// How far a worker is.
-    Status,
-}
-
-const SUFFIXES: [(&str, Kind); 8] = [
-    ("PLAN.md", Kind::Plan),
-    ("SUMMARY.md", Kind::Summary),
-    ("CONTEXT.md", Kind::Context),
-    ("RESEARCH.md", Kind::Research),
-    ("VERIFICATION.md", Kind::Verification),
-    ("UAT.md", Kind::Uat),
-    ("CHECKPOINT.md", Kind::Checkpoint),
-    ("STATUS.md", Kind::Status),
-];
-
-/// Reads a file name: `03-01-PLAN.md` is a plan with the id `03-01`, `PLAN.md` one with an empty id.
-pub fn parse_name(name: &str) -> Option<(Kind, &str)> {
-    SUFFIXES.iter().find_map(|(suffix, kind)| {
-        let rest = name.strip_suffix(suffix)?;
-        let id = if rest.is_empty() { "" } else { rest.strip_suffix('-')? };
-        Some((*kind, id))
-    })
-}
 
 /// Whether the goal of a phase was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

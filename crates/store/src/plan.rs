@@ -13,7 +13,7 @@ mod tests;
 
 use crate::frontmatter::{self, Frontmatter, Problem, Value};
 use crate::text::{Text, heading};
-use crate::values;
+use crate::{sections, values};
 
 pub use depends::PlanRef;
 pub use must_haves::{Artifact, KeyLink, MustHaves};
@@ -119,8 +119,8 @@ fn objective(text: &Text<'_>, seen: &str) -> Option<String> {
     let block = tasks::element(seen, 0..seen.len(), "objective");
     let range = block.or_else(|| {
         let headings = heading::headings(text);
-        let is_objective = |_, title: &str| title.eq_ignore_ascii_case("objective");
-        let (_, lines) = heading::find_section(text, &headings, is_objective)?;
+        let is_objective = |title: &str| title.eq_ignore_ascii_case("objective");
+        let lines = sections::find(text, &headings, is_objective)?;
         let start = text.lines().get(lines.start)?.start;
         Some(start..text.lines().get(lines.end).map_or(text.bytes().len(), |line| line.start))
     })?;

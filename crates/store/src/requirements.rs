@@ -99,7 +99,7 @@ fn parse_heading(
 }
 
 fn title(text: &Text<'_>, heading: &Heading) -> String {
-    inline::plain(text.slice(heading.text.clone()))
+    inline::plain(text.slice(heading.text.clone())).into_owned()
 }
 
 fn trace_rows(text: &Text<'_>) -> Vec<TraceRow> {
@@ -112,7 +112,9 @@ fn trace_rows(text: &Text<'_>) -> Vec<TraceRow> {
         }
         for row in &table.rows {
             let cell = |column: Option<usize>| {
-                column.map_or(String::new(), |column| inline::plain(&row.cell(text, column)))
+                column.map_or(String::new(), |column| {
+                    inline::plain(&row.cell(text, column)).into_owned()
+                })
             };
             let id = cell(Some(0));
             if id::is_id(&id) {
@@ -181,7 +183,11 @@ fn boxes(text: &Text<'_>) -> Vec<BoxedItem> {
     let items = (0..text.lines().len()).filter_map(|line| list::item_at(text, line));
     let boxed = items.filter_map(|item| {
         let done = item.done()?;
-        Some(BoxedItem { done, text: inline::plain(text.slice(item.text)), tick_at: item.tick_at })
+        Some(BoxedItem {
+            done,
+            text: inline::plain(text.slice(item.text)).into_owned(),
+            tick_at: item.tick_at,
+        })
     });
     boxed.collect()
 }
@@ -195,7 +201,8 @@ fn mark_rows(text: &Text<'_>, table: &Table, id: &str, found: &mut Found) {
         // A table without a status column may still have the word in some column.
         let columns = status.map_or(1..row.cells.len(), |column| column..column + 1);
         for column in columns.filter(|column| *column > 0) {
-            let word = inline::plain(&row.cell(text, column));
+            let cell = row.cell(text, column);
+            let word = inline::plain(&cell);
             if same_name(&word, "Pending") || same_name(&word, "In Progress") {
                 found.splices.extend(row.set(text, &[(column, "Complete")]));
             }

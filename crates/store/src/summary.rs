@@ -128,5 +128,5 @@ fn bold_line(text: &Text<'_>) -> Option<String> {
         (_, true) => return None,
         (_, false) => line,
     };
-    Some(inline::plain(sentence)).filter(|sentence| !sentence.is_empty())
+    Some(inline::plain(sentence).into_owned()).filter(|sentence| !sentence.is_empty())
 }

@@ -61,5 +61,8 @@ pub(crate) fn split_commas(text: &str) -> Vec<String> {
     let text = text.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let parts = inner.split(',').map(|part| part.trim().trim_matches(['"', '\'', '`']).trim());
-    parts.filter(|part| !part.is_empty()).map(inline::fold_blanks).collect()
+    parts
+        .filter(|part| !part.is_empty())
+        .map(|part| inline::fold_blanks(part).into_owned())
+        .collect()
 }

@@ -97,15 +97,6 @@ fn reads_a_checkpoint() {
 }
 
 #[test]
-fn knows_files_by_name() {
-    assert_eq!(parse_name("03-01-PLAN.md"), Some((Kind::Plan, "03-01")));
-    assert_eq!(parse_name("PLAN.md"), Some((Kind::Plan, "")));
-    assert_eq!(parse_name("03-UAT.md"), Some((Kind::Uat, "03")));
-    assert_eq!(parse_name("MYPLAN.md"), None);
-    assert_eq!(parse_name("03-01-PLAN.md.bak"), None);
-}
-
-#[test]
 fn corpus_contexts_have_decisions() {
     let files = corpus::files(|name| name.ends_with("CONTEXT.md"), TAGGED);
     let mut decided = 0;
@@ -129,6 +120,5 @@ proptest! {
             parse_uat(input);
             parse_checkpoint(input);
         }
-        parse_name(&text);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::frontmatter::{Frontmatter, Value};
 use crate::text::heading::{self, Heading};
 use crate::text::{Text, inline, list, table};
-use crate::values;
+use crate::{sections, values};
 
 /// What a summary says of its own check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +43,13 @@ pub(super) fn self_check(text: &Text<'_>) -> SelfCheck {
     if let Some(verdict) = explicit {
         return verdict;
     }
-    let older = |_: usize, title: &str| {
+    let older = |title: &str| {
         let title = title.to_lowercase();
         title.starts_with("verification") || title.starts_with("quality check")
     };
-    let section = heading::find_section(text, &headings, |_, title| is_named(title))
-        .or_else(|| heading::find_section(text, &headings, older));
-    section.map_or(SelfCheck::NotFound, |(_, lines)| section_verdict(text, lines))
+    let section = sections::find(text, &headings, is_named)
+        .or_else(|| sections::find(text, &headings, older));
+    section.map_or(SelfCheck::NotFound, |lines| section_verdict(text, lines))
 }
 
 /// Returns what the first word that is a verdict says.
