@@ -200,7 +200,7 @@ fn accomplishments(text: &Text<'_>, lines: Range<usize>) -> Vec<String> {
         let is_field = field::field_at(text, line).is_some_and(|field| field.bold);
         match list::item_at(text, line) {
             Some(item) if item.indent < 2 => {
-                found.push(inline::plain(text.slice(item.text)).into_owned())
+                found.push(inline::plain(text.slice(item.text)).into_owned());
             }
             _ if content == "---" || content.starts_with('#') => break,
             _ if is_field && !found.is_empty() => break,
