@@ -6,12 +6,27 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod config;
+#[cfg(test)]
+mod corpus;
+pub mod dashboard;
 pub mod disk;
 pub mod frontmatter;
+pub mod json_edit;
+pub mod manifest;
+pub mod milestones;
+pub mod ndjson;
 pub mod phase_dirs;
+pub mod phase_files;
+pub mod plan;
 pub mod project;
+pub mod requirements;
 pub mod roadmap;
+mod sections;
 pub mod state;
 pub mod status;
+pub mod summary;
 pub mod survey;
 pub mod text;
+pub mod todo;
+mod values;

@@ -1,0 +1,32 @@
+//! Real planning files for tests: those under `$MOW_CORPUS`, or a sample of our own without it.
+
+use std::io::Write;
+use std::path::Path;
+
+/// Returns the paths and bytes of all files with a name that a test accepts.
+pub(crate) fn files(accepts: impl Fn(&str) -> bool, sample: &str) -> Vec<(String, Vec<u8>)> {
+    let Some(root) = std::env::var_os("MOW_CORPUS") else {
+        return vec![("sample".to_owned(), sample.as_bytes().to_vec())];
+    };
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(&root).to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the corpus can be listed") {
+            let path = entry.expect("the corpus can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().and_then(|name| name.to_str()).is_some_and(&accepts) {
+                let bytes = std::fs::read(&path).expect("the corpus can be read");
+                found.push((path.display().to_string(), bytes));
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "the corpus has no such files");
+    found
+}
+
+/// Prints what a test over the corpus counted.
+pub(crate) fn say(text: &str) {
+    writeln!(std::io::stdout(), "{text}").expect("stdout is open");
+}

@@ -1,0 +1,234 @@
+//! What a summary proves: its self check, its commits, the files it speaks of.
+
+use std::ops::Range;
+
+use crate::frontmatter::{Frontmatter, Value};
+use crate::text::heading::{self, Heading};
+use crate::text::{Text, inline, list, table};
+use crate::{sections, values};
+
+/// What a summary says of its own check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelfCheck {
+    /// It says that all is well.
+    Passed,
+    /// It says that something is not.
+    Failed,
+    /// It says nothing.
+    NotFound,
+}
+
+impl SelfCheck {
+    /// Returns the word the commands print.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotFound => "not_found",
+        }
+    }
+}
+
+/// Reads the self check: an explicit line first, else the words of its section alone.
+pub(super) fn self_check(text: &Text<'_>) -> SelfCheck {
+    let headings = heading::headings(text);
+    let is_named = |title: &str| {
+        let title = title.to_lowercase().replace('-', " ");
+        title.starts_with("self check")
+    };
+    let explicit = (0..text.lines().len()).find_map(|line| {
+        let content = inline::plain(text.line(line).trim_start().trim_start_matches('#'));
+        is_named(&content).then(|| verdict_word(&content)).flatten()
+    });
+    if let Some(verdict) = explicit {
+        return verdict;
+    }
+    let older = |title: &str| {
+        let title = title.to_lowercase();
+        title.starts_with("verification") || title.starts_with("quality check")
+    };
+    let section = sections::find(text, &headings, is_named)
+        .or_else(|| sections::find(text, &headings, older));
+    section.map_or(SelfCheck::NotFound, |lines| section_verdict(text, lines))
+}
+
+/// Returns what the first word that is a verdict says.
+fn verdict_word(line: &str) -> Option<SelfCheck> {
+    line.split(|c: char| !c.is_alphanumeric()).find_map(|word| {
+        match word.to_ascii_lowercase().as_str() {
+            "pass" | "passed" => Some(SelfCheck::Passed),
+            "fail" | "failed" => Some(SelfCheck::Failed),
+            _ => None,
+        }
+    })
+}
+
+fn section_verdict(text: &Text<'_>, lines: Range<usize>) -> SelfCheck {
+    let mut verdict = SelfCheck::NotFound;
+    for line in lines {
+        let content = inline::plain(text.line(line)).to_lowercase();
+        if says_failed(&content) {
+            return SelfCheck::Failed;
+        }
+        let marks = ["✓", "✅", "[x]", "pass", "all checks", "success", "found:"];
+        if marks.iter().any(|mark| content.contains(mark)) {
+            verdict = SelfCheck::Passed;
+        }
+    }
+    verdict
+}
+
+/// Returns whether a line reports a failure; `0 failed` and `no failures` do not.
+fn says_failed(line: &str) -> bool {
+    if line.contains(['✗', '❌']) {
+        return true;
+    }
+    let words: Vec<&str> =
+        line.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let is_bad =
+            matches!(*word, "fail" | "failed" | "fails" | "failing" | "incomplete" | "blocked");
+        let before = at.checked_sub(1).map(|at| words[at]);
+        is_bad
+            && !matches!(
+                before,
+                Some("0" | "no" | "zero" | "not" | "never" | "without" | "previously")
+            )
+    })
+}
+
+/// Collects the commits that a summary lists.
+pub(super) fn commits(text: &Text<'_>, front: Option<&Frontmatter>) -> Vec<String> {
+    let mut found = Vec::new();
+    for key in ["commits", "commit"] {
+        if let Some(value) = front.and_then(|front| values::entry(front, key)) {
+            collect_values(value, &mut found);
+        }
+    }
+    let headings = heading::headings(text);
+    let sections: Vec<_> = commit_sections(text, &headings).collect();
+    let columns = commit_columns(text);
+    for line in 0..text.lines().len() {
+        let content = text.line(line);
+        if let Some((_, cell)) = columns.iter().find(|(row, _)| *row == line) {
+            collect(text.slice(cell.clone()), true, &mut found);
+        } else if sections.iter().any(|lines| lines.contains(&line)) {
+            collect(content, false, &mut found);
+        } else if list::item_at(text, line).is_some() || content.trim_start().starts_with("**") {
+            collect_after_word(content, &mut found);
+        }
+    }
+    found
+}
+
+fn commit_sections(text: &Text<'_>, headings: &[Heading]) -> impl Iterator<Item = Range<usize>> {
+    headings.iter().enumerate().filter_map(|(index, heading)| {
+        let title = text.slice(heading.text.clone()).to_lowercase();
+        let lines = heading.line + 1..heading::section_end(text, headings, index);
+        title.contains("commit").then_some(lines)
+    })
+}
+
+/// Returns the cells of all columns that hold commits, each with its line.
+fn commit_columns(text: &Text<'_>) -> Vec<(usize, Range<usize>)> {
+    let mut cells = Vec::new();
+    for table in table::tables(text, 0..text.lines().len()) {
+        let names = ["Commit", "Commits", "Hash", "Commit Hash", "SHA"];
+        let Some(column) = table.column(text, &names) else { continue };
+        cells.extend(
+            table.rows.iter().filter_map(|row| Some((row.line, row.cells.get(column)?.clone()))),
+        );
+    }
+    cells
+}
+
+/// Collects what follows the word in `Commit: 1a2b3c4` and `Committed in: …`.
+fn collect_after_word(line: &str, into: &mut Vec<String>) {
+    let lower = line.to_ascii_lowercase();
+    let label = ["commit:", "commits:", "commit**:", "commits**:", "committed in:", "commit hash:"];
+    if let Some(at) = label.iter().filter_map(|label| lower.find(label)).min() {
+        collect(&line[at..], false, into);
+    }
+}
+
+/// Collects hashes; digits alone count only in code marks or where a commit must stand.
+fn collect(text: &str, digits_count: bool, into: &mut Vec<String>) {
+    let mut before = ' ';
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/');
+    for piece in text.split_inclusive(|c: char| !is_word(c)) {
+        let word = piece.trim_end_matches(|c: char| !is_word(c));
+        let has_letter = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if is_hash(word) && (has_letter || digits_count || before == '`') {
+            push(word, into);
+        }
+        before = piece.chars().next_back().unwrap_or(' ');
+    }
+}
+
+fn collect_values(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Null => {}
+        Value::Scalar(text) => {
+            let words = text.split(|c: char| !c.is_alphanumeric());
+            words.filter(|word| is_hash(word)).for_each(|word| push(word, into));
+        }
+        Value::List(items) => items.iter().for_each(|item| collect_values(item, into)),
+        Value::Map(map) => {
+            for (key, value) in map {
+                if is_hash(key) {
+                    push(key, into);
+                }
+                if value.as_map().is_some() || matches!(key.as_str(), "hash" | "sha" | "commit") {
+                    collect_values(value, into);
+                }
+            }
+        }
+    }
+}
+
+fn is_hash(word: &str) -> bool {
+    (7..=40).contains(&word.len()) && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn push(word: &str, into: &mut Vec<String>) {
+    if !into.iter().any(|known| known == word) {
+        into.push(word.to_owned());
+    }
+}
+
+/// Returns the files a summary speaks of: paths in code marks, and after `Created:` and its like.
+pub fn mentioned_files(bytes: &[u8]) -> Vec<String> {
+    let text = Text::new(bytes);
+    let mut found: Vec<String> = Vec::new();
+    for line in 0..text.lines().len() {
+        let content = text.line(line);
+        let coded = content.split('`').skip(1).step_by(2).map(str::trim);
+        let coded = coded.filter(|token| has_extension(token));
+        for token in coded.chain(after_verbs(content)) {
+            let is_path = token.contains('/')
+                && !token.starts_with("http")
+                && !token.contains(char::is_whitespace);
+            if is_path && !found.iter().any(|known| known == token) {
+                found.push(token.to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn has_extension(token: &str) -> bool {
+    token.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=10).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+fn after_verbs(line: &str) -> impl Iterator<Item = &str> {
+    const VERBS: [&str; 5] = ["Created:", "Modified:", "Added:", "Updated:", "Edited:"];
+    VERBS.into_iter().filter_map(|verb| {
+        let (_, after) = line.split_once(verb)?;
+        let token = after.trim_start_matches('*').split_whitespace().next()?;
+        Some(token.trim_matches(['`', ',', ';', '(', ')']))
+    })
+}

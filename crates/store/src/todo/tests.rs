@@ -1,0 +1,60 @@
+//! Todos read from blocks and loose lines, and lines added to them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn reads_a_block() {
+    let todo = parse(b"---\ncreated: 2026-01-02\ntitle: \"Fix: it\"\nfiles:\n  - a/b.rs\n  - c.rs\n---\n\n## Problem\n");
+    assert_eq!(todo.title.as_deref(), Some("Fix: it"));
+    assert_eq!(todo.area, "general");
+    assert_eq!(todo.created.as_deref(), Some("2026-01-02"));
+    assert_eq!(todo.files, ["a/b.rs", "c.rs"]);
+}
+
+#[test]
+fn reads_loose_lines() {
+    let todo =
+        parse(b"completed: 2026-01-03\r\ntitle: Paint\r\narea: hull\r\nfiles: a.rs, `b.rs`\r\n");
+    assert_eq!(todo.title.as_deref(), Some("Paint"));
+    assert_eq!(todo.area, "hull");
+    assert_eq!(todo.files, ["a.rs", "b.rs"]);
+    assert_eq!(parse(b"title: x\nfiles:\n- a\n- b\n\n- c\n").files, ["a", "b"]);
+    assert_eq!(parse(b"---\nfiles: a, b\n---\n").files, ["a", "b"]);
+}
+
+#[test]
+fn a_line_goes_into_the_block_or_to_the_top() {
+    let written = add_line(b"---\ntitle: x # why\n---\nbody\n", "started", "2026-02-03").unwrap();
+    assert_eq!(written, b"---\ntitle: x # why\nstarted: 2026-02-03\n---\nbody\n");
+    let written = add_line(b"title: x\r\n", "completed", "2026-02-03").unwrap();
+    assert_eq!(written, b"completed: 2026-02-03\r\ntitle: x\r\n");
+    let twice = add_line(&add_line(b"---\na: 1\n---\n", "started", "1").unwrap(), "started", "2");
+    assert_eq!(twice.unwrap(), b"---\na: 1\nstarted: 2\n---\n");
+}
+
+proptest! {
+    #[test]
+    fn every_other_byte_stays(body in prop::collection::vec(any::<u8>(), 0..60), title in "[a-z$&|🚀 ]{0,9}") {
+        let mut loose = b"# x\n".to_vec();
+        loose.extend(&body);
+        let written = add_line(&loose, "completed", "2026-01-01").unwrap();
+        prop_assert_eq!(&written[..], [b"completed: 2026-01-01\n", &loose[..]].concat());
+        let mut block = format!("---\ntitle: \"{title}\"\n").into_bytes();
+        let before = block.len();
+        block.extend(b"---\n");
+        block.extend(&body);
+        let written = add_line(&block, "completed", "2026-01-01").unwrap();
+        let added = b"completed: 2026-01-01\n";
+        prop_assert_eq!(&written[..before], &block[..before]);
+        prop_assert_eq!(&written[before..before + added.len()], added);
+        prop_assert_eq!(&written[before + added.len()..], &block[before..]);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+        parse(&bytes);
+        let _ = add_line(&bytes, "started", "1");
+    }
+}
