@@ -41,7 +41,7 @@ impl Request {
         match self {
             Self::Show(text) => {
                 let context = Context::new(false, false, None)?;
-                Ok(Answer { output: Output::Plain(text), context })
+                Ok(Answer { output: Output::Text(text), context })
             }
             Self::Run(cli) => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;

@@ -22,6 +22,11 @@ impl Context {
         Ok(Self { raw, json, project })
     }
 
+    /// Returns whether a command that prints text should print JSON instead.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json || self.raw
+    }
+
     /// Returns the path of a planning file.
     pub(crate) fn planning(&self, file: &str) -> PathBuf {
         self.project.planning.join(file)

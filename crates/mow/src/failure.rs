@@ -9,6 +9,7 @@ use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
 use mow_store::project::ProjectError;
 use mow_store::state::active::RowError;
+use mow_store::status::StatusError;
 
 /// Exit codes, as the documentation lists them.
 pub(crate) mod code {
@@ -88,6 +89,12 @@ impl From<ProjectError> for Failure {
 impl From<RowError> for Failure {
     fn from(error: RowError) -> Self {
         Self::refused(error.to_string())
+    }
+}
+
+impl From<StatusError> for Failure {
+    fn from(error: StatusError) -> Self {
+        Self::refused(sentence(&error))
     }
 }
 

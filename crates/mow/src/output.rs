@@ -7,7 +7,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -18,23 +19,26 @@ const PRINTED_MAX: usize = 50_000;
 /// What a command answers.
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// JSON, or with `--raw` a bare value where the contract defines one.
-    Json { value: Value, raw: Option<String> },
-    /// Text, or with `--raw` or `--json` the same as JSON.
-    Text { text: String, value: Value },
-    /// Text that is meant for another program as it is: a drawing, a completion script.
-    Plain(String),
+    /// JSON of the contract, or with `--raw` a bare value where there is one.
+    Json { text: String, raw: Option<String> },
+    /// Anything else, printed as it is.
+    Text(String),
 }
 
 impl Output {
     /// Answers with JSON whatever the flags.
-    pub(crate) fn json(value: Value) -> Self {
-        Self::Json { value, raw: None }
+    pub(crate) fn json(value: impl Serialize) -> Self {
+        Self::Json { text: pretty(&value), raw: None }
     }
 
     /// Answers with JSON, or with a bare value for `--raw`.
-    pub(crate) fn with_raw(value: Value, raw: impl Into<String>) -> Self {
-        Self::Json { value, raw: Some(raw.into()) }
+    pub(crate) fn with_raw(value: impl Serialize, raw: impl Into<String>) -> Self {
+        Self::Json { text: pretty(&value), raw: Some(raw.into()) }
+    }
+
+    /// Answers a command that is not of the contract with JSON: never through a file.
+    pub(crate) fn json_lines(value: impl Serialize) -> Self {
+        Self::Text(pretty(&value) + "\n")
     }
 }
 
@@ -77,27 +81,33 @@ fn print(answer: &Answer) -> Result<(), Stop> {
     let context = &answer.context;
     match &answer.output {
         Output::Json { raw: Some(raw), .. } if context.raw => write(raw),
-        Output::Json { value, .. } => {
-            let text = pretty(value);
-            if text.chars().count() > PRINTED_MAX {
-                let path = context.spill(&text).map_err(Stop::Failure)?;
-                return write(&format!("@file:{}", path.display()));
-            }
-            write(&text)
+        Output::Json { text, .. } if is_long(text) => {
+            let path = context.spill(text).map_err(Stop::Failure)?;
+            write(&format!("@file:{}", path.display()))
         }
-        Output::Text { value, .. } if context.raw || context.json => write(&(pretty(value) + "\n")),
-        Output::Text { text, .. } | Output::Plain(text) => write(text),
+        Output::Json { text, .. } | Output::Text(text) => write(text),
     }
 }
 
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).expect("a JSON value can always be printed")
+fn is_long(text: &str) -> bool {
+    text.len() > PRINTED_MAX && text.chars().count() > PRINTED_MAX
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("answers have string keys and no failing parts")
 }
 
 /// Writes to standard output; colours are taken off where they are not wanted.
 fn write(text: &str) -> Result<(), Stop> {
-    let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
+    let is_colored = text.contains('\x1b');
+    let written = if is_colored {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    } else {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    };
+    written.map_err(Stop::Io)
 }
 
 /// Writes a failure to standard error; with `--json` as an object, for scripts.

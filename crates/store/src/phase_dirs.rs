@@ -7,6 +7,7 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mow_core::phase::PhaseNumber;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
@@ -22,8 +23,33 @@ pub struct PhaseDir {
     pub number: Option<PhaseNumber>,
     /// The milestone whose archive it stands in.
     pub archived: Option<String>,
-    /// The names of its files, sorted.
-    pub files: Vec<String>,
+    files: Names,
+    /// How many files of each kind there are.
+    counts: [usize; Artifact::ALL.len()],
+}
+
+/// Sorted names in one buffer: a large project has tens of thousands of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Names {
+    buffer: String,
+    spans: Vec<(usize, usize)>,
+}
+
+impl Names {
+    fn push(&mut self, name: &str) {
+        let start = self.buffer.len();
+        self.buffer.push_str(name);
+        self.spans.push((start, self.buffer.len()));
+    }
+
+    fn sort(&mut self) {
+        let buffer = &self.buffer;
+        self.spans.sort_unstable_by(|a, b| buffer[a.0..a.1].cmp(&buffer[b.0..b.1]));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.spans.iter().map(|(start, end)| &self.buffer[*start..*end])
+    }
 }
 
 /// The kinds of files a phase is made of.
@@ -40,6 +66,8 @@ pub enum Artifact {
 }
 
 impl Artifact {
+    const ALL: [Self; 4] = [Self::Plan, Self::Summary, Self::Context, Self::Research];
+
     fn bare(self) -> &'static str {
         match self {
             Self::Plan => "PLAN.md",
@@ -91,14 +119,19 @@ impl DiskStatus {
 }
 
 impl PhaseDir {
+    /// Returns the names of its files, sorted.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter()
+    }
+
     /// Returns the files of a kind.
     pub fn of(&self, kind: Artifact) -> impl Iterator<Item = &str> {
-        self.files.iter().map(String::as_str).filter(move |file| kind.id(file).is_some())
+        self.files().filter(move |file| kind.id(file).is_some())
     }
 
     /// Returns how many files of a kind there are.
     pub fn count(&self, kind: Artifact) -> usize {
-        self.of(kind).count()
+        self.counts[kind as usize]
     }
 
     /// Returns how far the phase is.
@@ -126,7 +159,7 @@ impl PhaseDir {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseDirs {
     /// Ordered by number, then by name; those without a number come last.
-    dirs: Vec<PhaseDir>,
+    dirs: Vec<Arc<PhaseDir>>,
 }
 
 impl PhaseDirs {
@@ -136,14 +169,9 @@ impl PhaseDirs {
     }
 
     /// Lists the archived phases, newest milestone first.
-    pub fn load_archived(planning: &Path) -> Vec<PhaseDir> {
+    pub fn load_archived(planning: &Path) -> Vec<Arc<PhaseDir>> {
         let milestones = planning.join("milestones");
-        let mut archives: Vec<_> = subdirectories(&milestones)
-            .into_iter()
-            .filter_map(|name| Some((name.strip_suffix("-phases")?.to_owned(), name)))
-            .collect();
-        archives.sort_by_key(|(version, _)| std::cmp::Reverse(version_key(version)));
-        let listed = archives
+        let listed = archives(&milestones)
             .into_iter()
             .map(|(version, name)| Self::sorted(list(&milestones.join(name), Some(&version))).dirs);
         listed.flatten().collect()
@@ -154,27 +182,37 @@ impl PhaseDirs {
             let numbered = (a.number.is_none(), &a.number).cmp(&(b.number.is_none(), &b.number));
             numbered.then_with(|| a.name.cmp(&b.name))
         });
-        Self { dirs }
+        Self { dirs: dirs.into_iter().map(Arc::new).collect() }
     }
 
     /// Returns the directories in order.
-    pub fn iter(&self) -> impl Iterator<Item = &PhaseDir> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<PhaseDir>> {
         self.dirs.iter()
     }
 
     /// Finds the directory of a phase: the first by name where several carry the number.
-    pub fn find(&self, number: &PhaseNumber) -> Option<&PhaseDir> {
+    pub fn find(&self, number: &PhaseNumber) -> Option<&Arc<PhaseDir>> {
         let at = self.dirs.partition_point(|dir| dir.number.as_ref().is_some_and(|n| n < number));
         self.dirs.get(at).filter(|dir| dir.number.as_ref() == Some(number))
     }
 }
 
+/// Returns the versions and names of the archives, newest first.
+fn archives(milestones: &Path) -> Vec<(String, String)> {
+    let mut archives: Vec<_> = subdirectories(milestones)
+        .into_iter()
+        .filter_map(|name| Some((name.strip_suffix("-phases")?.to_owned(), name)))
+        .collect();
+    archives.sort_by_key(|(version, _)| std::cmp::Reverse(version_key(version)));
+    archives
+}
+
 /// Lists the numbers of archived phases without looking into their directories.
 pub fn archived_numbers(planning: &Path) -> Vec<PhaseNumber> {
     let milestones = planning.join("milestones");
-    let archives = subdirectories(&milestones).into_iter().filter(|name| name.ends_with("-phases"));
-    let names = archives.flat_map(|archive| subdirectories(&milestones.join(archive)));
-    names.filter_map(|name| Some(PhaseNumber::parse_prefix(strip_word(&name))?.0)).collect()
+    let archives = archives(&milestones).into_iter();
+    let names = archives.flat_map(|(_, archive)| subdirectories(&milestones.join(archive)));
+    names.filter_map(|name| number_of(&name)).collect()
 }
 
 /// Compares versions by their numbers: v1.10 is newer than v1.9.
@@ -184,16 +222,65 @@ fn version_key(version: &str) -> Vec<u64> {
 
 fn list(home: &Path, archived: Option<&str>) -> Vec<PhaseDir> {
     let Ok(opened) = open_dir(CWD, home) else { return Vec::new() };
-    let dirs = names(&opened, is_directory).into_iter().map(|name| {
-        let path = home.join(&name);
-        let number = PhaseNumber::parse_prefix(strip_word(&name)).map(|(number, _)| number);
-        let mut files = open_dir(&opened, Path::new(&name))
-            .map(|dir| names(&dir, |_, kind, _| kind != FileType::Directory))
-            .unwrap_or_default();
-        files.sort_unstable();
-        PhaseDir { files, path, number, archived: archived.map(str::to_owned), name }
-    });
-    dirs.collect()
+    let names = names(&opened, is_directory);
+    names.into_iter().map(|name| look_into(&opened, home, name, archived)).collect()
+}
+
+/// Lists the files of one phase directory.
+fn look_into(home: &OwnedFd, at: &Path, name: String, archived: Option<&str>) -> PhaseDir {
+    let mut files = Names::default();
+    let mut counts = [0; Artifact::ALL.len()];
+    if let Ok(dir) = open_dir(home, Path::new(&name)) {
+        let is_file = |_: &OwnedFd, kind, _: &CStr| kind != FileType::Directory;
+        each_name(&dir, is_file, |file| {
+            files.push(file);
+            if let Some(kind) = Artifact::ALL.iter().find(|kind| kind.id(file).is_some()) {
+                counts[*kind as usize] += 1;
+            }
+        });
+    }
+    files.sort();
+    let number = number_of(&name);
+    let archived = archived.map(str::to_owned);
+    PhaseDir { path: at.join(&name), number, archived, files, counts, name }
+}
+
+/// Returns the number a directory's name begins with.
+fn number_of(name: &str) -> Option<PhaseNumber> {
+    PhaseNumber::parse_prefix(strip_word(name)).map(|(number, _)| number)
+}
+
+/// Finds the directory of one phase without looking into the others: a current one, else the one
+/// in the newest archive.
+///
+/// A text without a number is taken as the beginning of the directory's name.
+pub fn find(planning: &Path, phase: &str) -> Option<PhaseDir> {
+    let milestones = planning.join("milestones");
+    let archives = || {
+        archives(&milestones)
+            .into_iter()
+            .map(|(version, name)| (milestones.join(name), Some(version)))
+    };
+    let homes = std::iter::once((planning.join("phases"), None))
+        .chain(std::iter::once_with(archives).flatten());
+    homes.into_iter().find_map(|(home, version)| find_in(&home, phase, version.as_deref()))
+}
+
+fn find_in(home: &Path, phase: &str, archived: Option<&str>) -> Option<PhaseDir> {
+    let opened = open_dir(CWD, home).ok()?;
+    let wanted = parse_argument(phase);
+    let matches = |name: &String| match &wanted {
+        Some(number) => number_of(name).as_ref() == Some(number),
+        None => !phase.is_empty() && name.starts_with(phase),
+    };
+    let name = names(&opened, is_directory).into_iter().filter(matches).min()?;
+    Some(look_into(&opened, home, name, archived))
+}
+
+/// Reads the number in what a person typed for a phase: `3`, `03`, `3-auth`.
+pub fn parse_argument(phase: &str) -> Option<PhaseNumber> {
+    let (number, rest) = PhaseNumber::parse_prefix(strip_word(phase.trim()))?;
+    (rest.is_empty() || rest.starts_with('-')).then_some(number)
 }
 
 /// Some projects name their directories `phase-3`.
@@ -221,14 +308,20 @@ fn open_dir(at: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     openat(at, path, flags, Mode::empty())
 }
 
-/// Returns the names in a directory that a test accepts; those that are no UTF-8 are left out.
-///
-/// Relative to an open directory and without an allocation for each entry: a large project has
-/// tens of thousands.
 fn names(dir: &OwnedFd, accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    each_name(dir, accepts, |name| found.push(name.to_owned()));
+    found
+}
+
+/// Hands on the names in a directory that a test accepts; those that are no UTF-8 are left out.
+fn each_name(
+    dir: &OwnedFd,
+    accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool,
+    mut found: impl FnMut(&str),
+) {
     let mut buffer = [MaybeUninit::uninit(); LISTING_BYTES];
     let mut entries = RawDir::new(dir, &mut buffer);
-    let mut found = Vec::new();
     while let Some(Ok(entry)) = entries.next() {
         let name = entry.file_name();
         let is_self = matches!(name.to_bytes(), b"." | b"..");
@@ -236,10 +329,9 @@ fn names(dir: &OwnedFd, accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool) -> 
             && accepts(dir, entry.file_type(), name)
             && let Ok(name) = name.to_str()
         {
-            found.push(name.to_owned());
+            found(name);
         }
     }
-    found
 }
 
 /// How many bytes of entries are asked for at once.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use mow_core::graph::{Graph, GraphNode};
 use mow_core::phase::PhaseNumber;
@@ -30,13 +31,13 @@ pub struct Surveyed {
     /// What the roadmap says.
     pub entry: Entry,
     /// Its directory, if it has one.
-    pub dir: Option<PhaseDir>,
+    pub dir: Option<Arc<PhaseDir>>,
 }
 
 impl Surveyed {
     /// Returns how far the files say it is.
     pub fn disk_status(&self) -> DiskStatus {
-        self.dir.as_ref().map_or(DiskStatus::NoDirectory, PhaseDir::status)
+        self.dir.as_ref().map_or(DiskStatus::NoDirectory, |dir| dir.status())
     }
 
     /// Returns whether it is done.

@@ -143,13 +143,26 @@ fn is_milestone(heading: &str) -> bool {
     version || lower.contains("milestone") || lower.starts_with("part ")
 }
 
+/// From how many phases on a second thread is worth its start.
+const PARALLEL_FROM: usize = 400;
+
 /// Makes an entry of each group.
 pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
     for group in groups {
         known.entry(group.block).or_default().push(group.number);
     }
-    groups.iter().map(|group| entry(outline, group, &known[&group.block])).collect()
+    let make = |group: &Group| entry(outline, group, &known[&group.block]);
+    if groups.len() < PARALLEL_FROM {
+        return groups.iter().map(make).collect();
+    }
+    let half = groups.len() / 2;
+    std::thread::scope(|scope| {
+        let later = scope.spawn(|| groups[half..].iter().map(make).collect::<Vec<_>>());
+        let mut entries: Vec<_> = groups[..half].iter().map(make).collect();
+        entries.extend(later.join().expect("reading a section does not panic"));
+        entries
+    })
 }
 
 fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {

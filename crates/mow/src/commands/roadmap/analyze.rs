@@ -1,8 +1,10 @@
 //! `mow roadmap analyze`: the roadmap laid beside the phase directories.
 
+use mow_core::phase::PhaseNumber;
 use mow_store::phase_dirs::{Artifact, DiskStatus};
 use mow_store::survey::{Survey, Surveyed};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::load;
 use crate::context::Context;
@@ -10,45 +12,82 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(super) fn run(context: &Context) -> Result<Output, Failure> {
-    Ok(Output::json(match load(context)? {
-        Some(survey) => analyze(&survey),
-        None => json!({
+    Ok(match load(context)? {
+        Some(survey) => Output::json(analyze(&survey)),
+        None => Output::json(json!({
             "error": "ROADMAP.md not found", "milestones": [], "phases": [], "current_phase": null,
-        }),
-    }))
+        })),
+    })
 }
 
-fn analyze(survey: &Survey) -> Value {
+#[derive(Serialize)]
+struct Analysis<'a> {
+    milestones: Vec<MilestoneJson<'a>>,
+    phases: Vec<PhaseJson<'a>>,
+    phase_count: usize,
+    completed_phases: usize,
+    total_plans: usize,
+    total_summaries: usize,
+    progress_percent: usize,
+    current_phase: Option<&'a str>,
+    next_phase: Option<&'a str>,
+    missing_phase_details: Option<Vec<&'a str>>,
+}
+
+#[derive(Serialize)]
+struct MilestoneJson<'a> {
+    heading: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct PhaseJson<'a> {
+    number: &'a str,
+    name: &'a str,
+    goal: Option<&'a str>,
+    depends_on: Option<&'a str>,
+    depends_on_parsed: Vec<String>,
+    plan_count: usize,
+    summary_count: usize,
+    has_context: bool,
+    has_research: bool,
+    disk_status: &'static str,
+    roadmap_complete: bool,
+}
+
+fn analyze(survey: &Survey) -> Analysis<'_> {
     let phases = described(survey);
-    let counts = |kind| phases.iter().map(|phase| count(phase, kind)).sum::<usize>();
-    let (plans, summaries) = (counts(Artifact::Plan), counts(Artifact::Summary));
-    let statuses: Vec<_> = phases.iter().map(|phase| phase.disk_status()).collect();
+    let items: Vec<_> = phases.iter().map(|phase| item(phase, survey)).collect();
+    let plans = items.iter().map(|item| item.plan_count).sum();
+    let summaries = items.iter().map(|item| item.summary_count).sum();
     let first = |wanted: &[DiskStatus]| {
-        let at = statuses.iter().position(|status| wanted.contains(status));
-        at.map(|at| phases[at].entry.phase.written.clone())
+        let found = phases.iter().find(|phase| wanted.contains(&phase.disk_status()));
+        found.map(|phase| phase.entry.phase.written.as_str())
     };
-    let missing: Vec<_> = survey
-        .phases
-        .iter()
-        .filter(|phase| phase.entry.lacks_details)
-        .map(|phase| phase.entry.phase.written.clone())
-        .collect();
-    json!({
-        "milestones": survey.milestones.iter()
-            .map(|milestone| json!({ "heading": milestone.heading, "version": milestone.version }))
-            .collect::<Vec<_>>(),
-        "phases": phases.iter().map(|phase| item(phase, survey)).collect::<Vec<_>>(),
-        "phase_count": phases.len(),
-        "completed_phases": statuses.iter().filter(|status| **status == DiskStatus::Complete).count(),
-        "total_plans": plans,
-        "total_summaries": summaries,
-        "progress_percent": percent(summaries, plans),
-        "current_phase": first(&[DiskStatus::Planned, DiskStatus::Partial]),
-        "next_phase": first(&[
-            DiskStatus::Empty, DiskStatus::NoDirectory, DiskStatus::Discussed, DiskStatus::Researched,
+    let lacking = survey.phases.iter().filter(|phase| phase.entry.lacks_details);
+    let missing: Vec<_> = lacking.map(|phase| phase.entry.phase.written.as_str()).collect();
+    let milestones = survey.milestones.iter().map(|milestone| MilestoneJson {
+        heading: &milestone.heading,
+        version: &milestone.version,
+    });
+    let complete = DiskStatus::Complete.word();
+    Analysis {
+        milestones: milestones.collect(),
+        phase_count: items.len(),
+        completed_phases: items.iter().filter(|item| item.disk_status == complete).count(),
+        total_plans: plans,
+        total_summaries: summaries,
+        progress_percent: percent(summaries, plans),
+        current_phase: first(&[DiskStatus::Planned, DiskStatus::Partial]),
+        next_phase: first(&[
+            DiskStatus::Empty,
+            DiskStatus::NoDirectory,
+            DiskStatus::Discussed,
+            DiskStatus::Researched,
         ]),
-        "missing_phase_details": if missing.is_empty() { Value::Null } else { json!(missing) },
-    })
+        missing_phase_details: Some(missing).filter(|missing| !missing.is_empty()),
+        phases: items,
+    }
 }
 
 /// Returns the phases with a section; all of them in a roadmap that describes none.
@@ -66,27 +105,23 @@ fn percent(done: usize, total: usize) -> usize {
     if total == 0 { 0 } else { ((200 * done + total) / (2 * total)).min(100) }
 }
 
-fn item(surveyed: &Surveyed, survey: &Survey) -> Value {
+fn item<'a>(surveyed: &'a Surveyed, survey: &Survey) -> PhaseJson<'a> {
     let phase = &surveyed.entry.phase;
-    let parsed: Vec<_> = phase
-        .depends_on
-        .iter()
-        .map(|number| {
-            let known = survey.by_number(number);
-            known.map_or_else(|| number.to_string(), |known| known.entry.phase.written.clone())
-        })
-        .collect();
-    json!({
-        "number": phase.written,
-        "name": phase.name,
-        "goal": surveyed.entry.goal,
-        "depends_on": surveyed.entry.depends_text,
-        "depends_on_parsed": parsed,
-        "plan_count": count(surveyed, Artifact::Plan),
-        "summary_count": count(surveyed, Artifact::Summary),
-        "has_context": count(surveyed, Artifact::Context) > 0,
-        "has_research": count(surveyed, Artifact::Research) > 0,
-        "disk_status": surveyed.disk_status().word(),
-        "roadmap_complete": surveyed.entry.ticked,
-    })
+    let as_written = |number: &PhaseNumber| {
+        let known = survey.by_number(number);
+        known.map_or_else(|| number.to_string(), |known| known.entry.phase.written.clone())
+    };
+    PhaseJson {
+        number: &phase.written,
+        name: &phase.name,
+        goal: surveyed.entry.goal.as_deref(),
+        depends_on: surveyed.entry.depends_text.as_deref(),
+        depends_on_parsed: phase.depends_on.iter().map(as_written).collect(),
+        plan_count: count(surveyed, Artifact::Plan),
+        summary_count: count(surveyed, Artifact::Summary),
+        has_context: count(surveyed, Artifact::Context) > 0,
+        has_research: count(surveyed, Artifact::Research) > 0,
+        disk_status: surveyed.disk_status().word(),
+        roadmap_complete: surveyed.entry.ticked,
+    }
 }

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use mow_core::graph::Graph;
+use mow_core::phase::PhaseNumber;
 use mow_store::phase_dirs::DiskStatus;
 use mow_store::survey::Surveyed;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::load;
 use crate::context::Context;
@@ -19,11 +21,57 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     let phases = survey.scheduled();
     let graph = survey.graph(&context.project.planning, &phases);
     let dag = Dag { phases: &phases, graph: &graph };
-    Ok(if context.raw || context.json {
-        Output::json(dag.value())
-    } else {
-        Output::Plain(dag.text())
-    })
+    Ok(if context.wants_json() { Output::json(dag.value()) } else { Output::Text(dag.text()) })
+}
+
+#[derive(Serialize)]
+struct DagJson<'a> {
+    phases: Vec<PhaseJson<'a>>,
+    waves: Option<Vec<WaveJson<'a>>>,
+    ready: Vec<&'a str>,
+    blocked: Vec<BlockedJson<'a>>,
+    completed: Vec<&'a str>,
+    validation: ValidationJson<'a>,
+    critical_path: Vec<&'a str>,
+    widest_wave: usize,
+    speedup_bound: f64,
+}
+
+#[derive(Serialize)]
+struct PhaseJson<'a> {
+    number: &'a str,
+    name: &'a str,
+    depends_on: Vec<&'a str>,
+    depended_by: Vec<&'a str>,
+    disk_status: &'static str,
+    parallel_with: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WaveJson<'a> {
+    wave: usize,
+    phases: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct BlockedJson<'a> {
+    phase: &'a str,
+    waiting_on: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct MissingJson<'a> {
+    phase: &'a str,
+    references: PhaseNumber,
+}
+
+#[derive(Serialize)]
+struct ValidationJson<'a> {
+    is_dag: bool,
+    cycle_error: Option<String>,
+    missing_refs: Vec<MissingJson<'a>>,
+    fully_sequential: Option<bool>,
+    contradictions: Vec<&'a str>,
 }
 
 struct Dag<'a> {
@@ -40,44 +88,52 @@ impl Dag<'_> {
         indexes.iter().map(|index| self.number(*index)).collect()
     }
 
-    fn value(&self) -> Value {
+    fn value(&self) -> DagJson<'_> {
         let waves = self.graph.waves();
-        let numbered = |(index, wave): (usize, &Vec<usize>)| json!({ "wave": index + 1, "phases": self.numbers(wave) });
-        let waiting = |(index, on): &(usize, Vec<usize>)| json!({ "phase": self.number(*index), "waiting_on": self.numbers(on) });
-        json!({
-            "phases": (0..self.phases.len()).map(|index| self.item(index)).collect::<Vec<_>>(),
-            "waves": waves.ok().map(|waves| waves.iter().enumerate().map(numbered).collect::<Vec<_>>()),
-            "ready": self.numbers(&self.graph.ready()),
-            "blocked": self.graph.blocked().iter().map(waiting).collect::<Vec<_>>(),
-            "completed": self.numbers(&self.graph.completed()),
-            "validation": {
-                "is_dag": waves.is_ok(),
-                "cycle_error": waves.err().map(ToString::to_string),
-                "missing_refs": self.graph.missing_refs().iter().map(|missing| json!({
-                    "phase": self.number(missing.from), "references": missing.to,
-                })).collect::<Vec<_>>(),
-                "fully_sequential": waves.ok().map(|waves| waves.iter().all(|wave| wave.len() == 1)),
-                "contradictions": self.contradictions(),
+        let numbered = |(index, wave): (usize, &Vec<usize>)| WaveJson {
+            wave: index + 1,
+            phases: self.numbers(wave),
+        };
+        let waiting = |(index, on): &(usize, Vec<usize>)| BlockedJson {
+            phase: self.number(*index),
+            waiting_on: self.numbers(on),
+        };
+        let missing = self.graph.missing_refs().iter().map(|missing| MissingJson {
+            phase: self.number(missing.from),
+            references: missing.to,
+        });
+        DagJson {
+            phases: (0..self.phases.len()).map(|index| self.item(index)).collect(),
+            waves: waves.ok().map(|waves| waves.iter().enumerate().map(numbered).collect()),
+            ready: self.numbers(&self.graph.ready()),
+            blocked: self.graph.blocked().iter().map(waiting).collect(),
+            completed: self.numbers(&self.graph.completed()),
+            validation: ValidationJson {
+                is_dag: waves.is_ok(),
+                cycle_error: waves.err().map(ToString::to_string),
+                missing_refs: missing.collect(),
+                fully_sequential: waves.ok().map(|waves| waves.iter().all(|wave| wave.len() == 1)),
+                contradictions: self.contradictions(),
             },
-            "critical_path": self.numbers(&self.graph.critical_path()),
-            "widest_wave": self.graph.widest_wave(),
-            "speedup_bound": (self.graph.speedup_bound() * 100.0).round() / 100.0,
-        })
+            critical_path: self.numbers(&self.graph.critical_path()),
+            widest_wave: self.graph.widest_wave(),
+            speedup_bound: (self.graph.speedup_bound() * 100.0).round() / 100.0,
+        }
     }
 
-    fn item(&self, index: usize) -> Value {
+    fn item(&self, index: usize) -> PhaseJson<'_> {
         let phase = &self.phases[index].entry.phase;
-        json!({
-            "number": phase.written,
-            "name": phase.name,
-            "depends_on": self.numbers(self.graph.dependencies(index)),
-            "depended_by": self.numbers(self.graph.dependents(index)),
-            "disk_status": match self.phases[index].disk_status() {
+        PhaseJson {
+            number: &phase.written,
+            name: &phase.name,
+            depends_on: self.numbers(self.graph.dependencies(index)),
+            depended_by: self.numbers(self.graph.dependents(index)),
+            disk_status: match self.phases[index].disk_status() {
                 DiskStatus::Researched | DiskStatus::Discussed => DiskStatus::Empty.word(),
                 status => status.word(),
             },
-            "parallel_with": self.numbers(self.graph.parallel_with(index)),
-        })
+            parallel_with: self.numbers(self.graph.parallel_with(index)),
+        }
     }
 
     /// Names the phases about whose completion the roadmap contradicts itself.

@@ -8,7 +8,6 @@ use clap::ValueEnum;
 use mow_core::graph::Graph;
 use mow_core::graph::draw::{Label, Line, Picture, State, Style, Terminal};
 use mow_store::survey::Surveyed;
-use serde_json::json;
 
 use super::{load, no_roadmap};
 use crate::context::Context;
@@ -48,7 +47,10 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         phases.retain(|phase| !phase.is_done());
     }
     if phases.is_empty() {
-        return Ok(nothing_to_draw(args.open));
+        let all_done = args.open && !survey.phases.is_empty();
+        let text =
+            if all_done { "Every phase is done.\n" } else { "The roadmap declares no phases.\n" };
+        return Ok(Output::Text(text.to_owned()));
     }
     let graph = survey.graph(&context.project.planning, &phases);
     let picture = picture(&graph, &phases);
@@ -62,13 +64,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         Format::Mermaid => picture.mermaid(),
         Format::Svg => picture.svg(),
     };
-    let value = json!({ "format": format!("{:?}", args.format).to_lowercase(), "graph": text });
-    Ok(Output::Text { text, value })
-}
-
-fn nothing_to_draw(open: bool) -> Output {
-    let text = if open { "Every phase is done.\n" } else { "The roadmap declares no phases.\n" };
-    Output::Text { text: text.to_owned(), value: json!({ "graph": null }) }
+    Ok(Output::Text(text))
 }
 
 fn picture<'a>(graph: &'a Graph, phases: &[&Surveyed]) -> Picture<'a> {

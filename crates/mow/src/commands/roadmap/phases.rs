@@ -5,7 +5,7 @@ use std::fmt::Write;
 use mow_core::phase::PhaseNumber;
 use mow_core::roadmap::Phase;
 use mow_store::roadmap;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::no_roadmap;
 use crate::context::Context;
@@ -16,22 +16,38 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     let bytes = context.load("ROADMAP.md")?.ok_or_else(no_roadmap)?;
     let roadmap = roadmap::parse(&bytes);
     let phases: Vec<_> = roadmap.entries.iter().map(|entry| &entry.phase).collect();
-    let value = phases.iter().map(|phase| describe(phase)).collect();
-    Ok(Output::Text { text: table(&phases), value })
+    Ok(if context.wants_json() {
+        Output::json_lines(phases.iter().map(|phase| describe(phase)).collect::<Vec<_>>())
+    } else {
+        Output::Text(table(&phases))
+    })
 }
 
-fn describe(phase: &Phase) -> Value {
-    json!({
-        "number": phase.number.canonical(),
-        "name": phase.name,
-        "completed": phase.completion.done,
-        "completed_certain": phase.completion.certain,
-        "depends_on": phase.depends_on.iter().map(PhaseNumber::canonical).collect::<Vec<_>>(),
-        "depends_stated": phase.depends_stated,
-        "sources": phase.sources.letters(),
-        "archived": phase.archived,
-        "line": phase.line,
-    })
+#[derive(Serialize)]
+struct Described<'a> {
+    number: String,
+    name: &'a str,
+    completed: bool,
+    completed_certain: bool,
+    depends_on: Vec<String>,
+    depends_stated: bool,
+    sources: String,
+    archived: bool,
+    line: usize,
+}
+
+fn describe(phase: &Phase) -> Described<'_> {
+    Described {
+        number: phase.number.canonical(),
+        name: &phase.name,
+        completed: phase.completion.done,
+        completed_certain: phase.completion.certain,
+        depends_on: phase.depends_on.iter().map(PhaseNumber::canonical).collect(),
+        depends_stated: phase.depends_stated,
+        sources: phase.sources.letters(),
+        archived: phase.archived,
+        line: phase.line,
+    }
 }
 
 fn table(phases: &[&Phase]) -> String {
