@@ -4,7 +4,7 @@
 //! JSON above 50,000 characters goes to a file, and its name is printed instead. Commands for
 //! people print text, and JSON with `--json`.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -85,6 +85,8 @@ fn print(answer: &Answer) -> Result<(), Stop> {
             let path = context.spill(text).map_err(Stop::Failure)?;
             write(&format!("@file:{}", path.display()))
         }
+        // Scripts get the bare value; a person's prompt wants its own line.
+        Output::Json { text, .. } if io::stdout().is_terminal() => write(&format!("{text}\n")),
         Output::Json { text, .. } | Output::Text(text) => write(text),
     }
 }
