@@ -8,4 +8,5 @@ pub mod depends;
 pub mod graph;
 pub mod phase;
 pub mod roadmap;
+pub mod slug;
 pub mod words;

@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use mow_host::git::Git;
+use mow_store::config::Config;
 use mow_store::disk;
+use mow_store::phase_dirs::{self, PhaseDir};
 use mow_store::project::Project;
 
 use crate::failure::Failure;
+use crate::output::warn;
 
 /// The call around a command.
 #[derive(Debug)]
@@ -37,6 +41,33 @@ impl Context {
         Ok(disk::read(&self.planning(file))?)
     }
 
+    /// Loads the project's settings with the environment's overrides.
+    ///
+    /// A missing file has all defaults; so has one that is no JSON, with a warning.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        let bytes = self.load("config.json")?.unwrap_or_default();
+        let parsed = if bytes.is_empty() { Config::parse(b"{}") } else { Config::parse(&bytes) };
+        let config = parsed.or_else(|error| {
+            warn(&format!(".planning/config.json: {error}; using the defaults"));
+            Config::parse(b"{}")
+        });
+        let config = config.expect("an empty object is valid JSON");
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Ok(config.with_overrides(variables))
+    }
+
+    /// Finds the directory of a phase, a current one or else an archived one.
+    pub(crate) fn phase_dir(&self, phase: &str) -> Option<PhaseDir> {
+        phase_dirs::find(&self.project.planning, phase)
+    }
+
+    /// Returns git in the directory the user is in.
+    pub(crate) fn git(&self) -> Git {
+        Git::new(&self.project.cwd)
+    }
+
     /// Returns the path of a file that the user named, relative to where the user is.
     pub(crate) fn named(&self, file: &Path) -> PathBuf {
         self.project.cwd.join(file)
@@ -64,4 +95,9 @@ fn cache_dir() -> PathBuf {
 /// Returns the time in the form all files use: UTC, milliseconds, `Z`.
 pub(crate) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
+/// Returns the date in UTC, as all files have it.
+pub(crate) fn today() -> String {
+    Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

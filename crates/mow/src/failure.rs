@@ -5,8 +5,10 @@
 use std::error::Error;
 use std::io::Write;
 
+use mow_host::git::GitError;
 use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
+use mow_store::json_edit::JsonError;
 use mow_store::project::ProjectError;
 use mow_store::state::active::RowError;
 use mow_store::status::StatusError;
@@ -89,6 +91,20 @@ impl From<ProjectError> for Failure {
 impl From<RowError> for Failure {
     fn from(error: RowError) -> Self {
         Self::refused(error.to_string())
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        let hint = matches!(error, GitError::Start { .. }).then(|| "install git, then try again");
+        let message = sentence(&error);
+        Self { code: code::REFUSED, kind: "git", message, hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<JsonError> for Failure {
+    fn from(error: JsonError) -> Self {
+        Self::refused(sentence(&error))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mow_store::phase_dirs::{self, Artifact, PhaseDir};
+use mow_store::phase_dirs::{Artifact, PhaseDir};
 use mow_store::status::{self, NewStatus, PlanChange, StatusError};
 use mow_store::{disk, plan};
 use serde::Serialize;
@@ -86,7 +86,7 @@ struct Place {
 }
 
 fn find(context: &Context, phase: &str) -> Result<Place, Failure> {
-    let dir = phase_dirs::find(&context.project.planning, phase).ok_or_else(|| {
+    let dir = context.phase_dir(phase).ok_or_else(|| {
         Failure::refused(format!("Phase {phase} not found in .planning/phases/"))
             .hint("mow roadmap phases lists what the roadmap declares")
     })?;

@@ -1,0 +1,128 @@
+//! The `git` program, called in one way.
+//!
+//! Every call names its directory, runs with prompts, pagers and the file-system monitor off, and
+//! with those variables removed that would point git at another repository. Output is taken as
+//! bytes in machine formats; nothing parses git's English.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use thiserror::Error;
+
+/// Variables that would redirect git away from the directory we chose.
+const SCRUBBED: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CEILING_DIRECTORIES",
+];
+
+/// Why git gave no answer.
+#[derive(Debug, Error)]
+pub enum GitError {
+    /// The program could not be started.
+    #[error("cannot run git")]
+    Start {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Git itself refused or failed.
+    #[error("git {command} failed: {message}")]
+    Failed {
+        /// The arguments, for the message.
+        command: String,
+        /// The exit code; `None` when a signal ended it.
+        code: Option<i32>,
+        /// What git wrote to standard error, or else to standard output.
+        message: String,
+    },
+}
+
+/// What git answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether the exit code was zero.
+    pub success: bool,
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Answer {
+    /// Returns standard output as text, without the final line ending.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches(['\n', '\r']).to_owned()
+    }
+
+    /// Returns what git complained about, or else what it said.
+    pub fn complaint(&self) -> String {
+        let stderr = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+        if stderr.is_empty() { self.text() } else { stderr }
+    }
+}
+
+/// Git in one directory.
+#[derive(Clone, Debug)]
+pub struct Git {
+    dir: PathBuf,
+}
+
+impl Git {
+    /// Names the directory that git works in.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Returns the directory that git works in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Runs git and returns whatever it answered, also when it failed.
+    pub fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
+        let output = self.command(args).output().map_err(|source| GitError::Start { source })?;
+        Ok(Answer {
+            success: output.status.success(),
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: output.stderr,
+        })
+    }
+
+    /// Runs git and takes a failure for an error.
+    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
+        let answer = self.ask(args)?;
+        if answer.success {
+            return Ok(answer);
+        }
+        let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+        let message = answer.complaint();
+        Err(GitError::Failed { command: words.join(" "), code: answer.code, message })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.dir).stdin(Stdio::null());
+        command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
+        for name in SCRUBBED {
+            command.env_remove(name);
+        }
+        command.args(args);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! Real git in a directory of its own.
+
+use super::{Git, GitError};
+
+#[test]
+fn git_works_in_the_directory_it_was_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = Git::new(dir.path());
+    git.run(&["init", "-q", "-b", "main"]).unwrap();
+    let top = git.run(&["rev-parse", "--show-toplevel"]).unwrap().text();
+    assert_eq!(top, dir.path().canonicalize().unwrap().to_string_lossy());
+}
+
+#[test]
+fn a_refusal_carries_gits_own_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = Git::new(dir.path());
+    git.run(&["init", "-q"]).unwrap();
+    let error = git.run(&["rev-parse", "--verify", "nowhere"]).unwrap_err();
+    let GitError::Failed { code, message, .. } = error else { panic!("git ran") };
+    assert_eq!(code, Some(128));
+    assert!(message.contains("single revision"), "{message}");
+}

@@ -1,0 +1,5 @@
+//! What acts on the world outside the planning files: the `git` program, later agents and processes.
+//!
+//! Nothing here decides what is to be done, and nothing prints. Start with [`git`].
+
+pub mod git;
