@@ -78,6 +78,7 @@ fn is_range(before: &str, after: &str) -> bool {
 fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseNumber>) {
     let mut rest = segment.trim_start_matches([' ', '*', '_', '`', '"']);
     let mut expected = bare;
+    let mut announced = false;
     let mut previous = ' ';
     while let Some(c) = rest.chars().next() {
         // `feat/phase-156-x` is the name of a branch, `1.3` in `v1.3` part of a version.
@@ -85,20 +86,28 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
         if (at_word || !c.is_ascii())
             && let Some(after) = strip_phase_word(rest)
         {
-            (expected, rest, previous) = (true, after, ' ');
+            (expected, announced, rest, previous) = (true, true, after, ' ');
             continue;
         }
         if (c.is_ascii_digit() && at_word && expected)
+            && (announced || !counts_things(rest))
             && let Some(after) = take_number(rest, known, found)
         {
             (expected, rest) = list_goes_on(after);
-            previous = ' ';
+            (announced, previous) = (false, ' ');
             continue;
         }
         expected = expected && !c.is_alphanumeric();
         previous = c;
         rest = &rest[c.len_utf8()..];
     }
+}
+
+/// Returns whether a number is a count of something: `3 days`, not `3` or `3 and 4`.
+fn counts_things(text: &str) -> bool {
+    let Some((_, after)) = PhaseNumber::parse_prefix(text) else { return false };
+    let begins_word = after.trim_start().starts_with(char::is_lowercase);
+    begins_word && range_end(after).is_none() && !list_goes_on(after).0
 }
 
 /// Reads a number or a range and returns what follows.

@@ -83,6 +83,9 @@ fn ranges_and_everything_before() {
 #[test]
 fn numbers_that_are_no_phases() {
     check("Phase 3 and 48h of soak", "3");
+    check("Phase 2, 3 days of soak", "2");
+    check("Phases 2, 3 and 4", "2 3 4");
+    check("Phases 1, 2, & 3", "1 2 3");
     check("v1.2 shipped", "");
     check("an outside library 3.2", "");
     check("Phase 3 plan 2", "3");
