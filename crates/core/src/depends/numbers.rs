@@ -103,11 +103,16 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
     }
 }
 
-/// Returns whether a number is a count of something: `3 days`, not `3` or `3 and 4`.
+/// What a number that is no phase may count.
+const UNITS: &[&str] = &[
+    "day", "week", "month", "hour", "minute", "plan", "task", "test", "table", "item", "run",
+    "time", "step", "file",
+];
+
+/// Returns whether a number is a count of something: `3 days`.
 fn counts_things(text: &str) -> bool {
-    let Some((_, after)) = PhaseNumber::parse_prefix(text) else { return false };
-    let begins_word = after.trim_start().starts_with(char::is_lowercase);
-    begins_word && range_end(after).is_none() && !list_goes_on(after).0
+    let after = PhaseNumber::parse_prefix(text).map_or("", |(_, after)| after.trim_start());
+    UNITS.iter().any(|unit| after.starts_with(unit))
 }
 
 /// Reads a number or a range and returns what follows.
