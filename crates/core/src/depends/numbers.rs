@@ -6,7 +6,7 @@ use crate::phase::PhaseNumber;
 /// Collects the phases that a text outside parentheses names as hard dependencies.
 pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
     let mut remark = false;
-    for clause in clauses(text) {
+    for (index, clause) in clauses(text).into_iter().enumerate() {
         // What follows a dash explains the phases before it: it adds none once there are some.
         remark = remark || clause.after_dash;
         if remark && !found.is_empty() && strip_phase_word(clause.text.trim()).is_none() {
@@ -20,7 +20,11 @@ pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNu
             }
             let hard = before_soft_word(segment);
             soft = hard.is_some();
-            scan(hard.unwrap_or(segment), known, true, found);
+            // `Phase 2 and in parallel with 3` needs 2; a later sentence about what is parallel, or
+            // usually comes first, needs nothing.
+            if !(soft && index > 0) {
+                scan(hard.unwrap_or(segment), known, true, found);
+            }
         }
     }
 }

@@ -66,6 +66,8 @@ fn soft_words_add_nothing() {
     check("Phase 3. Parallel-safe with Phase 6", "3");
     check("Phase 3, parallel with Phase 4, 5", "3");
     check("Phase 3. Must complete before Phase 10", "3");
+    check("Phase 3. Typically follows Phase 4, but Phase 5 and Phase 6 are parallel", "3");
+    check("Phase 3. Also Phase 4", "3 4");
     check("Phase 3, Phase 4 and can run beside", "3 4");
     check("Phase 2 and runs in parallel with Phase 3", "2");
 }
