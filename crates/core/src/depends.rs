@@ -15,6 +15,8 @@
 mod numbers;
 mod words;
 
+use std::borrow::Cow;
+
 use crate::phase::PhaseNumber;
 
 /// What a dependency text is read against.
@@ -53,7 +55,10 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
 }
 
 /// Replaces full-width punctuation by its ASCII relatives.
-fn unify(text: &str) -> String {
+fn unify(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     let unified = text.chars().map(|c| match c {
         '（' => '(',
         '）' => ')',
@@ -63,7 +68,7 @@ fn unify(text: &str) -> String {
         '。' => '.',
         c => c,
     });
-    unified.collect()
+    Cow::Owned(unified.collect())
 }
 
 /// Returns the text outside parentheses and the remarks inside them.

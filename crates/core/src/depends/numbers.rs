@@ -43,38 +43,38 @@ struct Clause<'a> {
 
 /// Splits a text at semicolons, at the ends of sentences and at dashes with blanks around them.
 fn clauses(text: &str) -> Vec<Clause<'_>> {
-    const ENDS: &[(&str, bool)] = &[
-        (";", false),
-        (". ", false),
-        ("\n", false),
-        (" — ", true),
-        (" – ", true),
-        (" - ", true),
-        (" -- ", true),
-    ];
     let mut clauses = Vec::new();
-    let mut rest = text;
+    let mut start = 0;
     let mut after_dash = false;
-    loop {
-        let next = ENDS
-            .iter()
-            .filter_map(|(end, dash)| rest.find(end).map(|at| (at, end.len(), *dash)))
-            .filter(|(at, width, dash)| !(*dash && is_range(&rest[..*at], &rest[at + width..])))
-            .min();
-        let Some((at, width, dash)) = next else {
-            clauses.push(Clause { text: rest, after_dash });
-            return clauses;
+    for (at, c) in
+        text.char_indices().filter(|(_, c)| matches!(c, ';' | '\n' | '.' | '—' | '–' | '-'))
+    {
+        if at < start {
+            continue;
+        }
+        let after = text[at..].trim_start_matches(c);
+        let is_dash = matches!(c, '—' | '–' | '-');
+        let ends = match c {
+            ';' | '\n' => true,
+            '.' => after.starts_with(' '),
+            _ => {
+                text[..at].ends_with(' ') && after.starts_with(' ') && !is_range(&text[..at], after)
+            }
         };
-        clauses.push(Clause { text: &rest[..at], after_dash });
-        rest = &rest[at + width..];
-        after_dash = dash;
+        if ends {
+            clauses.push(Clause { text: &text[start..at], after_dash });
+            start = text.len() - after.len();
+            after_dash = is_dash;
+        }
     }
+    clauses.push(Clause { text: &text[start..], after_dash });
+    clauses
 }
 
 /// A dash between two numbers is a range, blanks or not.
 fn is_range(before: &str, after: &str) -> bool {
-    before.ends_with(|c: char| c.is_ascii_digit())
-        && after.starts_with(|c: char| c.is_ascii_digit())
+    before.trim_end().ends_with(|c: char| c.is_ascii_digit())
+        && after.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Walks over a segment: a number counts after the word "phase", in a list that such a number
