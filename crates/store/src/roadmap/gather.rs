@@ -173,11 +173,18 @@ const PARALLEL_FROM: usize = 400;
 
 /// Makes an entry of each group.
 pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
+    let milestones = Milestones::new(outline);
+    let home = |group: &Group| (group.block, milestones.at(group.best().line));
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
+    let mut peers: BTreeMap<_, Vec<PhaseNumber>> = BTreeMap::new();
     for group in groups {
         known.entry(group.block).or_default().push(group.number);
+        peers.entry(home(group)).or_default().push(group.number);
     }
-    let make = |group: &Group| entry(outline, group, &known[&group.block]);
+    let make = |group: &Group| {
+        let (known, peers) = (&known[&group.block], &peers[&home(group)]);
+        entry(outline, group, Surroundings { own: &group.number, known, peers })
+    };
     if groups.len() < PARALLEL_FROM {
         return groups.iter().map(make).collect();
     }
@@ -190,7 +197,7 @@ pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
     })
 }
 
-fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
+fn entry(outline: &Outline<'_>, group: &Group, around: Surroundings<'_>) -> Entry {
     let best = group.best();
     let sections: Vec<_> =
         group.of_kind(Kind::Heading).map(|place| Section::new(outline, place.line)).collect();
@@ -198,7 +205,6 @@ fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
         .iter()
         .find_map(Section::depends)
         .or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
-    let around = Surroundings { own: &group.number, known };
     let numbers = |text: &String| depends::parse(text, around);
     let parallel = sections.iter().find_map(Section::parallel);
     let has = |kind| group.of_kind(kind).next().is_some();
