@@ -4,4 +4,5 @@
 //! script would, but with nothing of the machine's own settings around it.
 
 pub mod call;
+pub mod dice;
 pub mod sandbox;

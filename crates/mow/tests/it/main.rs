@@ -10,6 +10,7 @@ mod roadmap_dag;
 mod snapshot;
 mod state;
 mod status;
+mod storm;
 mod streams;
 mod table;
 mod usage;
