@@ -36,12 +36,14 @@ impl Row {
         cell.trim().replace("\\|", "|")
     }
 
-    /// Returns the edits that give some cells other values, the row's own spacing kept.
+    /// Returns the edits that give some cells other values, the row's own spacing kept. A cell
+    /// that has its value already is left alone.
     pub fn set(&self, text: &Text<'_>, changes: &[(usize, &str)]) -> Vec<Splice> {
         let mut splices = Vec::new();
         let mut missing = Vec::new();
         for (column, value) in changes {
             match self.cells.get(*column) {
+                Some(_) if self.cell(text, *column) == value.trim() => {}
                 Some(range) => splices.push(set_cell(text, range, value)),
                 None => missing.push((*column, *value)),
             }
