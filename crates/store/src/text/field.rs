@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::Text;
+use super::inline::guard;
 use super::splice::Splice;
 
 /// The longest name of a plain field; more is a sentence with a colon in it.
@@ -37,7 +38,7 @@ impl Field {
         let blanks = rest.len() - rest.trim_end_matches([' ', '\t']).len();
         let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
-        let value = value.replace(['\n', '\r'], " ");
+        let value = guard(value).replace(['\n', '\r'], " ");
         Splice::replace(self.value.start..line.end - blanks, format!("{blank}{value}"))
     }
 }
