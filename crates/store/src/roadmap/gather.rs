@@ -77,17 +77,20 @@ fn is_strong(place: &Declaration) -> bool {
 /// Returns whether a place with the number of a group means another phase: the group has places to
 /// compare with, all in other milestones and with other names.
 ///
-/// Places of the same kind are compared; where numbering is known to start over, headings and boxes
-/// are compared with each other too.
+/// Places of the same kind are compared. Headings and boxes are compared with each other where both
+/// stand in a milestone, and where numbering is known to start over.
 fn is_another(milestones: &Milestones, group: &Group, place: &Declaration, restarts: bool) -> bool {
+    let own = milestones.at(place.line);
     let comparable = |twin: &&Declaration| {
-        twin.kind == place.kind || (restarts && is_strong(twin) && is_strong(place))
+        let both_placed = own.is_some() && milestones.at(twin.line).is_some();
+        let both_strong = is_strong(twin) && is_strong(place);
+        twin.kind == place.kind || (both_strong && (restarts || both_placed))
     };
     let mut twins = group.places.iter().filter(comparable).peekable();
     // Tables of other things repeat numbers too: only a milestone column tells rows apart.
     let apart = |twin: &Declaration| match (&twin.milestone, &place.milestone) {
         (Some(one), Some(other)) => one != other,
-        _ => place.kind != Kind::Table && milestones.at(twin.line) != milestones.at(place.line),
+        _ => place.kind != Kind::Table && milestones.at(twin.line) != own,
     };
     place.kind != Kind::Bullet
         && twins.peek().is_some()
