@@ -1,10 +1,12 @@
 //! Finds the phase numbers in a clause.
 
+use std::collections::BTreeSet;
+
 use super::words::{before_soft_word, strip_phase_word};
 use crate::phase::PhaseNumber;
 
 /// Collects the phases that a text outside parentheses names as hard dependencies.
-pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     let mut remark = false;
     for clause in clauses(text) {
         // What follows a dash explains the phases before it: it adds none once there are some.
@@ -26,7 +28,7 @@ pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNu
 }
 
 /// Collects the phases that a text names with the word "phase" in front.
-pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     for segment in text.split([';', ',']) {
         scan(before_soft_word(segment).unwrap_or(segment), known, false, found);
     }
@@ -49,22 +51,21 @@ fn clauses(text: &str) -> Vec<Clause<'_>> {
         (" -- ", true),
     ];
     let mut clauses = Vec::new();
-    let mut rest = text;
+    let mut start = 0;
     let mut after_dash = false;
-    loop {
-        let next = ENDS
-            .iter()
-            .filter_map(|(end, dash)| rest.find(end).map(|at| (at, end.len(), *dash)))
-            .filter(|(at, width, dash)| !(*dash && is_range(&rest[..*at], &rest[at + width..])))
-            .min();
-        let Some((at, width, dash)) = next else {
-            clauses.push(Clause { text: rest, after_dash });
-            return clauses;
-        };
-        clauses.push(Clause { text: &rest[..at], after_dash });
-        rest = &rest[at + width..];
-        after_dash = dash;
+    for (at, _) in text.match_indices([';', '.', '\n', ' ']) {
+        let rest = &text[at..];
+        let end = ENDS.iter().find(|(end, _)| rest.starts_with(end));
+        let Some((end, dash)) = end.filter(|_| at >= start) else { continue };
+        if *dash && is_range(&text[start..at], &rest[end.len()..]) {
+            continue;
+        }
+        clauses.push(Clause { text: &text[start..at], after_dash });
+        start = at + end.len();
+        after_dash = *dash;
     }
+    clauses.push(Clause { text: &text[start..], after_dash });
+    clauses
 }
 
 /// A dash between two numbers is a range, blanks or not.
@@ -75,7 +76,7 @@ fn is_range(before: &str, after: &str) -> bool {
 
 /// Walks over a segment: a number counts after the word "phase", in a list that such a number
 /// began, or (where bare numbers are welcome) at the very start.
-fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseNumber>) {
+fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut BTreeSet<PhaseNumber>) {
     let mut rest = segment.trim_start_matches([' ', '*', '_', '`', '"']);
     let mut expected = bare;
     let mut previous = ' ';
@@ -105,7 +106,7 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
 fn take_number<'a>(
     text: &'a str,
     known: &[PhaseNumber],
-    found: &mut Vec<PhaseNumber>,
+    found: &mut BTreeSet<PhaseNumber>,
 ) -> Option<&'a str> {
     let (first, rest) = PhaseNumber::parse_prefix(text)?;
     if let Some((last, after)) = range_end(rest) {
@@ -115,7 +116,7 @@ fn take_number<'a>(
     // `48h` looks like a number with a letter; only a phase that exists may carry one.
     let lettered = first.to_string().ends_with(|c: char| c.is_ascii_alphabetic());
     if !lettered || known.contains(&first) {
-        found.push(first);
+        found.insert(first);
     }
     Some(rest)
 }
