@@ -34,8 +34,11 @@ impl Group {
 }
 
 /// Groups declarations by phase, ordered by number and then as the document has them.
-pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
+pub(super) fn groups(outline: &Outline<'_>, mut declarations: Vec<Declaration>) -> Vec<Group> {
     let milestones = Milestones::new(outline);
+    for place in &mut declarations {
+        place.words = words(&place.name);
+    }
     let mut groups: BTreeMap<PhaseNumber, Vec<Group>> = BTreeMap::new();
     let (strong, weak): (Vec<_>, Vec<_>) = declarations
         .into_iter()
@@ -70,29 +73,27 @@ fn is_another(milestones: &Milestones, group: &Group, place: &Declaration) -> bo
     };
     place.kind != Kind::Bullet
         && twins.peek().is_some()
-        && twins.all(|twin| apart(twin) && !alike(&twin.name, &place.name))
+        && twins.all(|twin| apart(twin) && !alike(twin, place))
 }
 
 /// Says how well a place fits a group: by its name, else by its milestone.
 fn closeness(milestones: &Milestones, group: &Group, place: &Declaration) -> usize {
-    let named = group.places.iter().any(|other| alike(&other.name, &place.name));
+    let named = group.places.iter().any(|other| alike(other, place));
     let near =
         group.places.iter().any(|other| milestones.at(other.line) == milestones.at(place.line));
     2 * usize::from(named) + usize::from(near)
 }
 
 /// Returns whether two names share a word, or one of them is missing.
-fn alike(a: &str, b: &str) -> bool {
-    let words = |name: &str| -> Vec<String> {
-        let lower = name.to_lowercase();
-        lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.chars().count() > 2)
-            .map(str::to_owned)
-            .collect()
-    };
-    let (a, b) = (words(a), words(b));
-    a.is_empty() || b.is_empty() || a.iter().any(|word| b.contains(word))
+fn alike(a: &Declaration, b: &Declaration) -> bool {
+    a.words.is_empty() || b.words.is_empty() || a.words.iter().any(|word| b.words.contains(word))
+}
+
+/// Returns the words of a name that tell it from others.
+fn words(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.chars().count() > 2).map(str::to_owned).collect()
 }
 
 /// Gives the phases of a milestone whose numbering starts over the same block.
