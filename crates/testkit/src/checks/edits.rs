@@ -190,7 +190,7 @@ pub fn requirements(bytes: &[u8]) {
 pub fn milestones(bytes: &[u8]) {
     let input = Input::new(bytes);
     let before = shipped::parse(input.file);
-    let accomplishments = [input.word()];
+    let accomplishments = [input.word().replace('\\', "")];
     let entry = Shipped {
         version: "v9.9",
         name: "Name",
