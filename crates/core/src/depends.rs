@@ -16,6 +16,7 @@ mod numbers;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::phase::PhaseNumber;
 
@@ -34,7 +35,7 @@ pub struct Surroundings<'a> {
 pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     let text = unify(text);
     let (outer, inner) = split_parentheses(&text);
-    let mut found = Vec::new();
+    let mut found = BTreeSet::new();
     if words::says_nothing(&outer) {
         // `None (depends on Phase 3 for data)` still names one.
     } else if words::says_all_previous(&outer) {
@@ -50,10 +51,8 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     for remark in inner.iter().filter_map(|remark| words::after_depends_on(remark)) {
         numbers::collect(remark, around.known, &mut found);
     }
-    found.retain(|number| number != around.own);
-    found.sort();
-    found.dedup();
-    found
+    found.remove(around.own);
+    found.into_iter().collect()
 }
 
 /// Replaces full-width punctuation by its ASCII relatives.

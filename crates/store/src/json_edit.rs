@@ -75,7 +75,9 @@ pub fn set(bytes: &[u8], path: &[&str], value: &Value) -> Result<Vec<u8>, JsonEr
     if without_mark(bytes).trim_ascii().is_empty() {
         let style = Style { unit: b"  ".to_vec(), ending: "\n", base: Vec::new(), pretty: true };
         let added = style.render(&nested(path, value));
-        return Ok([bytes, &added].concat());
+        // Of the blanks there are, JSON does not know all.
+        let mark = bytes.len() - without_mark(bytes).len();
+        return Ok([&bytes[..mark], &added].concat());
     }
     let start = skip_blanks(bytes, bytes.len() - without_mark(bytes).len());
     let mut object = object_at(bytes, start).ok_or(JsonError::NotAnObject)?;

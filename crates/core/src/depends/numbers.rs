@@ -1,10 +1,12 @@
 //! Finds the phase numbers in a clause.
 
+use std::collections::BTreeSet;
+
 use super::words::{before_soft_word, strip_phase_word};
 use crate::phase::PhaseNumber;
 
 /// Collects the phases that a text outside parentheses names as hard dependencies.
-pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     let mut remark = false;
     for (index, clause) in clauses(text).into_iter().enumerate() {
         // What follows a dash explains the phases before it: it adds none once there are some.
@@ -30,7 +32,7 @@ pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNu
 }
 
 /// Collects the phases that a text names with the word "phase" in front.
-pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     for segment in text.split([';', ',']) {
         scan(before_soft_word(segment).unwrap_or(segment), known, false, found);
     }
@@ -43,29 +45,28 @@ struct Clause<'a> {
 
 /// Splits a text at semicolons, at the ends of sentences and at dashes with blanks around them.
 fn clauses(text: &str) -> Vec<Clause<'_>> {
+    const ENDS: &[(&str, bool)] = &[
+        (";", false),
+        (". ", false),
+        ("\n", false),
+        (" — ", true),
+        (" – ", true),
+        (" - ", true),
+        (" -- ", true),
+    ];
     let mut clauses = Vec::new();
     let mut start = 0;
     let mut after_dash = false;
-    for (at, c) in
-        text.char_indices().filter(|(_, c)| matches!(c, ';' | '\n' | '.' | '—' | '–' | '-'))
-    {
-        if at < start {
+    for (at, _) in text.match_indices([';', '.', '\n', ' ']) {
+        let rest = &text[at..];
+        let end = ENDS.iter().find(|(end, _)| rest.starts_with(end));
+        let Some((end, dash)) = end.filter(|_| at >= start) else { continue };
+        if *dash && is_range(&text[start..at], &rest[end.len()..]) {
             continue;
         }
-        let after = text[at..].trim_start_matches(c);
-        let is_dash = matches!(c, '—' | '–' | '-');
-        let ends = match c {
-            ';' | '\n' => true,
-            '.' => after.starts_with(' '),
-            _ => {
-                text[..at].ends_with(' ') && after.starts_with(' ') && !is_range(&text[..at], after)
-            }
-        };
-        if ends {
-            clauses.push(Clause { text: &text[start..at], after_dash });
-            start = text.len() - after.len();
-            after_dash = is_dash;
-        }
+        clauses.push(Clause { text: &text[start..at], after_dash });
+        start = at + end.len();
+        after_dash = *dash;
     }
     clauses.push(Clause { text: &text[start..], after_dash });
     clauses
@@ -73,13 +74,13 @@ fn clauses(text: &str) -> Vec<Clause<'_>> {
 
 /// A dash between two numbers is a range, blanks or not.
 fn is_range(before: &str, after: &str) -> bool {
-    before.trim_end().ends_with(|c: char| c.is_ascii_digit())
-        && after.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    before.ends_with(|c: char| c.is_ascii_digit())
+        && after.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Walks over a segment: a number counts after the word "phase", in a list that such a number
 /// began, or (where bare numbers are welcome) at the very start.
-fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseNumber>) {
+fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut BTreeSet<PhaseNumber>) {
     let mut rest = segment.trim_start_matches([' ', '*', '_', '`', '"']);
     let mut expected = bare;
     let mut announced = false;
@@ -123,7 +124,7 @@ fn counts_things(text: &str) -> bool {
 fn take_number<'a>(
     text: &'a str,
     known: &[PhaseNumber],
-    found: &mut Vec<PhaseNumber>,
+    found: &mut BTreeSet<PhaseNumber>,
 ) -> Option<&'a str> {
     let (first, rest) = PhaseNumber::parse_prefix(text)?;
     if let Some((last, after)) = range_end(rest) {
@@ -133,7 +134,7 @@ fn take_number<'a>(
     // `48h` looks like a number with a letter; only a phase that exists may carry one.
     let lettered = first.to_string().ends_with(|c: char| c.is_ascii_alphabetic());
     if !lettered || known.contains(&first) {
-        found.push(first);
+        found.insert(first);
     }
     Some(rest)
 }

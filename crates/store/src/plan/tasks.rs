@@ -178,6 +178,8 @@ pub(super) fn element(seen: &str, within: Range<usize>, name: &str) -> Option<Ra
 /// Reads the elements of a task; what stands in one is its text, tags and all.
 fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
     let mut found = Vec::new();
+    // Tags that are closed nowhere in the rest, so that nobody looks for that again.
+    let mut unclosed: Vec<&str> = Vec::new();
     let mut at = within.start;
     while let Some(offset) = seen[at..within.end].find('<') {
         let open = at + offset;
@@ -187,7 +189,11 @@ fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
         let start = open_tag(seen, open, tag).map_or(at, |range| range.end);
         // Without a closing tag only the line counts: the rest belongs to others.
         let line_end = seen[start..within.end].find('\n').map_or(within.end, |n| start + n);
-        let close = close_tag(seen, start..within.end, tag);
+        let is_open = unclosed.contains(&tag);
+        let close = if is_open { None } else { close_tag(seen, start..within.end, tag) };
+        if close.is_none() && !is_open {
+            unclosed.push(tag);
+        }
         let (end, after) = close.map_or((line_end, line_end), |close| (close.start, close.end));
         found.push(new_element(text, tag, start..end));
         if tag == "verify" {

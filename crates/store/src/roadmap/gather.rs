@@ -94,29 +94,30 @@ fn is_another(milestones: &Milestones, group: &Group, place: &Declaration, resta
     };
     place.kind != Kind::Bullet
         && twins.peek().is_some()
-        && twins.all(|twin| apart(twin) && !alike(&twin.name, &place.name))
+        && twins.all(|twin| apart(twin) && !alike(twin, place))
 }
 
 /// Says how well a place fits a group: by its name, else by its milestone.
 fn closeness(milestones: &Milestones, group: &Group, place: &Declaration) -> usize {
-    let named = group.places.iter().any(|other| alike(&other.name, &place.name));
+    let named = group.places.iter().any(|other| alike(other, place));
     let near =
         group.places.iter().any(|other| milestones.at(other.line) == milestones.at(place.line));
     2 * usize::from(named) + usize::from(near)
 }
 
 /// Returns whether two names share a word, or one of them is missing.
-fn alike(a: &str, b: &str) -> bool {
-    let words = |name: &str| -> Vec<String> {
-        let lower = name.to_lowercase();
-        lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.chars().count() > 2)
-            .map(str::to_owned)
-            .collect()
-    };
+fn alike(a: &Declaration, b: &Declaration) -> bool {
     let (a, b) = (words(a), words(b));
     a.is_empty() || b.is_empty() || a.iter().any(|word| b.contains(word))
+}
+
+/// Returns the words of a place's name that tell it from others.
+fn words(place: &Declaration) -> &[String] {
+    place.words.get_or_init(|| {
+        let lower = place.name.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| word.chars().count() > 2).map(str::to_owned).collect()
+    })
 }
 
 /// Gives the phases of a milestone whose numbering starts over the same block.
