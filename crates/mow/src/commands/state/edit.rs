@@ -1,7 +1,8 @@
 //! The commands that change fields, lists and metrics of STATE.md.
 //!
 //! Most of them answer softly: a field or section that is not there is a `reason`, a missing
-//! argument or file an `error`, and the exit code stays 0, because callers go on in both cases.
+//! argument or file an `error`, and the exit code stays 0, because callers go on in both cases. So
+//! their flags may lack a value: an empty one is as good as none.
 
 use mow_store::phase_dirs::PhaseDirs;
 use mow_store::state::advance::{self, Advance, Progress, SessionEnd};
@@ -19,18 +20,23 @@ use crate::output::Output;
 pub(crate) struct RecordMetric {
     /// The phase, such as 3
     #[arg(long, allow_hyphen_values = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     phase: Option<String>,
     /// The plan, such as 01
     #[arg(long, allow_hyphen_values = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     plan: Option<String>,
     /// How long it took, such as 12min
     #[arg(long, allow_hyphen_values = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     duration: Option<String>,
     /// How many tasks it had
     #[arg(long, allow_hyphen_values = true, value_name = "N")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     tasks: Option<String>,
     /// How many files it touched
     #[arg(long, allow_hyphen_values = true, value_name = "N")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     files: Option<String>,
 }
 
@@ -39,12 +45,15 @@ pub(crate) struct RecordMetric {
 pub(crate) struct AddDecision {
     /// What was decided
     #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     summary: Option<String>,
     /// The phase it was decided in
     #[arg(long, allow_hyphen_values = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     phase: Option<String>,
     /// Why
     #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     rationale: Option<String>,
 }
 
@@ -56,6 +65,7 @@ pub(crate) struct Blocker {
     words: Option<String>,
     /// The same as a flag
     #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     text: Option<String>,
 }
 
@@ -70,9 +80,11 @@ impl Blocker {
 pub(crate) struct RecordSession {
     /// What was done last
     #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     stopped_at: Option<String>,
     /// The file to read first next time; `None` if not given
     #[arg(long, alias = "resume", allow_hyphen_values = true, value_name = "FILE")]
+    #[arg(num_args = 0..=1, default_missing_value = "")]
     resume_file: Option<String>,
 }
 
