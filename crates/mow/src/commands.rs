@@ -45,6 +45,7 @@ impl Command {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+            Self::TeamStatus | Self::TeamUpdate(_) | Self::ColorAssign { .. } => true,
         }
     }
 

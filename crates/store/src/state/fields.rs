@@ -33,7 +33,7 @@ fn section_body(text: &Text<'_>, name: &str) -> Option<String> {
     let lines = headings[index].line + 1..section_end(text, &headings, index);
     let start = text.lines().get(lines.start).map_or(text.bytes().len(), |line| line.start);
     let end = text.lines().get(lines.end).map_or(text.bytes().len(), |line| line.start);
-    Some(text.raw(start..end).trim().to_owned())
+    Some(text.raw(start..end).trim().replace("\r\n", "\n"))
 }
 
 /// Gives a field another value; `None` when the document has no such field.
