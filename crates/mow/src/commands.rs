@@ -44,8 +44,13 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
-            Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
-            Self::TeamStatus | Self::TeamUpdate(_) | Self::ColorAssign { .. } => true,
+            Self::State(_)
+            | Self::StateSnapshot
+            | Self::Status(_)
+            | Self::TeamStatus
+            | Self::TeamUpdate(_)
+            | Self::ColorAssign { .. }
+            | Self::Frontmatter(_) => true,
         }
     }
 
