@@ -59,3 +59,6 @@ fn sections_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> Vec<Sectio
     });
     sections.collect()
 }
+
+#[cfg(test)]
+mod properties;

@@ -207,6 +207,18 @@ fn d11_only_whole_lines_are_placeholders() {
 }
 
 #[test]
+fn d54_prompts_give_a_blocker_as_words() {
+    let files: Files<'_> = &[(STATE, "## Blockers\n\nNone\n")];
+    check(&[case(
+        "state add-blocker",
+        files,
+        &["state", "add-blocker", "--x is down"],
+        Answer::Json(json!({ "added": true, "blocker": "--x is down" })),
+        &[(STATE, "## Blockers\n\n- --x is down\n")],
+    )]);
+}
+
+#[test]
 fn state_next_unblockable_names_the_candidate() {
     let table = |rows: &str| {
         format!(

@@ -37,7 +37,7 @@ fn action<'a>(action: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn team_status_lists_the_members() {
+fn d6_d7_team_status_lists_the_members() {
     let nobody = || {
         let value = json!({ "active": false, "team_name": null, "teammates": [], "started": null });
         Answer::Json(value)
@@ -57,9 +57,9 @@ fn team_status_lists_the_members() {
     let mates = [mate("w1", "/a", "1 | 2"), mate("w2", "", "—")];
     let call = &["team-status"];
     check(&[
-        case("d6: empty cells and pipes", &[(STATE, &two)], call, team(&mates), &[]),
+        case("team-status: empty cells and pipes", &[(STATE, &two)], call, team(&mates), &[]),
         case("raw", &[(STATE, &two)], &["team-status", "--raw"], team(&mates), &[]),
-        case("d7: no members", &[(STATE, &file(""))], call, team(&[]), &[]),
+        case("no members, another section below", &[(STATE, &file(""))], call, team(&[]), &[]),
         case("no section", &[(STATE, "# S\n")], call, nobody(), &[]),
         case("no STATE.md", &[], call, nobody(), &[]),
     ]);
