@@ -9,10 +9,13 @@ mod roadmap;
 mod roadmap_dag;
 mod snapshot;
 mod state;
+mod state_fields;
+mod state_lists;
 mod status;
 mod storm;
 mod streams;
 mod table;
+mod team;
 mod usage;
 
 use mow_testkit::sandbox::Sandbox;

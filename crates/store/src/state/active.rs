@@ -282,14 +282,32 @@ fn refresh_next(bytes: &[u8]) -> Vec<u8> {
     apply(bytes, add_after(&text, table.end() - 1, &line, ending))
 }
 
-/// Names the blocked phase that waits for the fewest others.
-pub fn next_unblockable(rows: &[ActivePhase]) -> String {
+/// The blocked phase that waits for the fewest others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextUnblockable<'a> {
+    /// Its row.
+    pub row: &'a ActivePhase,
+    /// The phases it waits for that are not complete.
+    pub waits_for: Vec<String>,
+}
+
+/// Finds the blocked phase that waits for the fewest others, the first of several.
+pub fn find_unblockable(rows: &[ActivePhase]) -> Option<NextUnblockable<'_>> {
     let complete = Complete::new(rows);
     let waiting = rows.iter().filter_map(|row| Some((complete.missing(&row.status)?, row)));
-    match waiting.min_by_key(|(count, _)| *count) {
-        None => "--".to_owned(),
-        Some((0, row)) => format!("Phase {} ({}) -- ready to unblock", row.phase, row.name),
-        Some((n, row)) => format!("Phase {} ({}) -- {n} dep(s) remaining", row.phase, row.name),
+    let (_, row) = waiting.min_by_key(|(count, _)| *count)?;
+    Some(NextUnblockable { row, waits_for: complete.list_missing(&row.status) })
+}
+
+/// Names the blocked phase that waits for the fewest others.
+pub fn next_unblockable(rows: &[ActivePhase]) -> String {
+    let Some(NextUnblockable { row, waits_for }) = find_unblockable(rows) else {
+        return "--".to_owned();
+    };
+    let phase = format!("Phase {} ({})", row.phase, row.name);
+    match waits_for.len() {
+        0 => format!("{phase} -- ready to unblock"),
+        n => format!("{phase} -- {n} dep(s) remaining"),
     }
 }
 
@@ -315,18 +333,23 @@ impl Complete {
         found
     }
 
-    /// Counts what is not complete of `blocked (7,8)` and `blocked (7-10)`.
+    /// Counts what is not complete of `blocked (7,8)` and `blocked (7-10)`, without listing it.
     fn missing(&self, status: &str) -> Option<usize> {
-        let rest = status.trim().strip_prefix("blocked")?;
-        let list = rest.trim().trim_start_matches('(').trim_end_matches(')');
-        let parts = list.split([',', ' ']).filter(|part| !part.is_empty());
-        Some(parts.map(|part| self.missing_of(part)).sum())
+        Some(blocked_by(status)?.map(|part| self.missing_of(part)).sum())
+    }
+
+    /// Lists what is not complete of a status.
+    fn list_missing(&self, status: &str) -> Vec<String> {
+        let parts = blocked_by(status).into_iter().flatten();
+        let single = parts.flat_map(|part| match range_of(part) {
+            Some((first, last)) => (first..=last).map(|number| number.to_string()).collect(),
+            None => vec![part.to_owned()],
+        });
+        single.filter(|part| self.missing_of(part) > 0).collect()
     }
 
     fn missing_of(&self, part: &str) -> usize {
-        let ends = part.split_once(['-', '–']);
-        if let Some((Ok(first), Ok(last))) = ends.map(|(a, b)| (a.parse(), b.parse::<u32>())) {
-            let last = last.min(u32::saturating_add(first, RANGE_MAX));
+        if let Some((first, last)) = range_of(part) {
             if first > last {
                 return 0;
             }
@@ -340,6 +363,20 @@ impl Complete {
         };
         usize::from(!is_done)
     }
+}
+
+/// Splits the list in `blocked (7,8)`.
+fn blocked_by(status: &str) -> Option<impl Iterator<Item = &str>> {
+    let rest = status.trim().strip_prefix("blocked")?;
+    let list = rest.trim().trim_start_matches('(').trim_end_matches(')');
+    Some(list.split([',', ' ']).filter(|part| !part.is_empty()))
+}
+
+/// Reads `7-10`, cut where it is too long to be meant.
+fn range_of(part: &str) -> Option<(u32, u32)> {
+    let (first, last) = part.split_once(['-', '–'])?;
+    let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+    Some((first, last.min(first.saturating_add(RANGE_MAX))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::active::{self, RowChange};
-use super::{sections, snapshot};
+use super::team::{self, TeammateChange};
+use super::{fields, sections, snapshot};
 
 /// Values with everything that ever broke a table, a list or a replacement.
 fn value() -> impl Strategy<Value = String> {
@@ -102,6 +103,43 @@ proptest! {
         let after = snapshot::parse(&two);
         prop_assert_eq!(after.blockers.len(), open(&before, &first, &second), "{}", String::from_utf8_lossy(&two));
         prop_assert_eq!(active::parse(&two), active::parse(file.as_bytes()));
+    }
+
+    #[test]
+    fn a_field_changes_alone(file in file(), value in words()) {
+        let file = file.replace("## Session", "**Mode:** x\n\n## Session");
+        let new = fields::set(file.as_bytes(), "mode", &value).expect("there is a field");
+        let kept = value.replace(['\n', '\r'], " ").trim().to_owned();
+        prop_assert_eq!(fields::lookup(&new, "Mode"), Some(kept));
+        let new = String::from_utf8(new).expect("text stays text");
+        let (old, new) = difference(&file, &new);
+        prop_assert!(old.len() <= 1 && new.len() == old.len(), "{:?} {:?}", old, new);
+    }
+
+    #[test]
+    fn a_resolved_blocker_is_gone_and_nothing_else(file in file(), words in words()) {
+        let added = sections::add_blocker(file.as_bytes(), &words).expect("there is a section");
+        let (gone, removed) = sections::resolve_blocker(&added, &words).expect("it is there");
+        prop_assert!(removed >= 1, "{}", String::from_utf8_lossy(&added));
+        prop_assert_eq!(active::parse(&gone), active::parse(file.as_bytes()));
+        let left = snapshot::parse(&gone).blockers;
+        prop_assert!(left.len() <= snapshot::parse(file.as_bytes()).blockers.len(), "{:?}", left);
+    }
+
+    #[test]
+    fn a_team_comes_and_goes(file in file(), name in words(), task in words(), color in words()) {
+        let started = team::start(file.as_bytes(), &name, "D");
+        let mate = TeammateChange {
+            name: &name, task: Some(&task), color: Some(&color), today: "D",
+            ..TeammateChange::default()
+        };
+        let one = team::add(&started, mate).expect("there is a section");
+        let found = team::find(&one, &name);
+        let kept = |value: &str| value.trim().replace(['\n', '\r'], " ");
+        prop_assert_eq!(found.map(|mate| mate.task), Some(kept(&task)), "{}", String::from_utf8_lossy(&one));
+        prop_assert_eq!(active::parse(&one), active::parse(file.as_bytes()));
+        let gone = String::from_utf8(team::stop(&one)).expect("text stays text");
+        prop_assert_eq!(gone.trim_end(), file.trim_end());
     }
 
     #[test]

@@ -35,7 +35,8 @@ pub fn depends(bytes: &[u8]) {
     let mut known: Vec<_> = (1..40).map(PhaseNumber::whole).collect();
     known.extend(["2.1", "3.1c", "36a", "9.05"].iter().filter_map(|text| PhaseNumber::parse(text)));
     let own = PhaseNumber::whole(12);
-    let found = dependencies::parse(&text, Surroundings { own: &own, known: &known, peers: &known });
+    let found =
+        dependencies::parse(&text, Surroundings { own: &own, known: &known, peers: &known });
     assert!(found.is_sorted_by(|a, b| a < b), "{found:?}");
     assert!(!found.contains(&own));
 }
