@@ -4,6 +4,7 @@ mod frontmatter;
 mod roadmap;
 mod state;
 mod status;
+mod worktree;
 
 use clap::Subcommand;
 
@@ -25,6 +26,9 @@ pub(crate) enum Command {
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
     Status(status::Status),
+    /// Claim phases, make and merge the worktrees they are worked on in
+    #[command(subcommand)]
+    Worktree(worktree::Worktree),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -37,6 +41,7 @@ impl Command {
             Self::State(command) => command.run(context),
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),
+            Self::Worktree(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
         }
     }
