@@ -13,7 +13,7 @@ use mow_store::disk::{self, Append, DiskError, Lock, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
 use serde_json::{Value, json};
 
-use crate::cli::called_words;
+use crate::cli::called_command;
 use crate::context::{Context, now};
 use crate::failure::Failure;
 
@@ -150,7 +150,7 @@ const LEAD_ONLY: [(&[&str], &str); 20] = [
 /// Refuses a worker's write of a shared file.
 pub(crate) fn guard(context: &Context) -> Result<(), Failure> {
     let Some(worker) = worker(context)? else { return Ok(()) };
-    let words = called_words();
+    let words = called_command();
     let is_called = |command: &[&str]| {
         command.iter().enumerate().all(|(at, word)| match word.strip_prefix("--") {
             Some(_) => std::env::args_os().any(|arg| arg == *word),

@@ -76,7 +76,7 @@ pub(crate) fn parse() -> Result<Request, Failure> {
 }
 
 /// Returns the command that was called and its subcommands, aliases resolved.
-pub(crate) fn called_words() -> Vec<String> {
+pub(crate) fn called_command() -> Vec<String> {
     let args = std::env::args_os().filter(|arg| arg != "--raw");
     let Ok(mut matches) = Cli::command().try_get_matches_from(args) else { return Vec::new() };
     let mut words = Vec::new();

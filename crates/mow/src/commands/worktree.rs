@@ -103,6 +103,11 @@ pub(crate) enum Worktree {
 }
 
 impl Worktree {
+    /// Returns whether callers of older tools know the command.
+    pub(super) fn is_of_contract(&self) -> bool {
+        !matches!(self, Self::Prune { .. } | Self::MergeState { .. })
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Claim { phase } => claims::claim(context, phase),

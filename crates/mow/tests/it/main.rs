@@ -14,6 +14,11 @@ mod storm;
 mod streams;
 mod table;
 mod usage;
+mod worktree;
+mod worktree_claims;
+mod worktree_life;
+mod worktree_merge;
+mod worktree_worker;
 
 use mow_testkit::sandbox::Sandbox;
 

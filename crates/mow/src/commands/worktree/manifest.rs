@@ -53,7 +53,7 @@ pub(super) fn change(
         writer.create_dir(&dir)?;
     }
     writer = writer.with_root(&dir)?;
-    let other = if home.manifest().exists() { None } else { load_bytes(home)? };
+    let other = home.others().into_iter().find_map(|home| disk::read(&home.manifest()).ok()?);
     writer.update(&home.manifest(), |old| {
         let old = old.map_or_else(|| other.unwrap_or_default(), <[u8]>::to_vec);
         edit(&old).map(Some)
