@@ -112,7 +112,7 @@ impl Worker {
 }
 
 /// Commands that write STATE.md, ROADMAP.md or REQUIREMENTS.md, and what a worker calls instead.
-const LEAD_ONLY: [(&[&str], &str); 20] = [
+const LEAD_ONLY: [(&[&str], &str); 21] = [
     (&["state", "update"], "mow status write PHASE --field NAME --value VALUE"),
     (&["state", "patch"], "mow status write PHASE --field NAME --value VALUE"),
     (&["state", "advance-plan"], "mow status write PHASE --plan ID --status complete"),
@@ -144,6 +144,7 @@ const LEAD_ONLY: [(&[&str], &str); 20] = [
     (&["requirements", "mark-complete"], "mow message format phase_complete --phase P"),
     (&["milestone", "complete"], "mow message format phase_complete --phase P"),
     (&["validate", "health", "--repair"], "mow validate health"),
+    (&["worktree", "clean"], "mow worktree status"),
     (&["worktree", "merge-state"], "mow message format phase_complete --phase P"),
 ];
 

@@ -1,5 +1,8 @@
 //! What the tests of `worktree …` share: a repository with planning files and worktrees of it.
 
+use std::fs;
+use std::path::Path;
+
 use mow_testkit::call::{Call, Ran};
 use mow_testkit::sandbox::Sandbox;
 use serde_json::Value;
@@ -57,12 +60,20 @@ pub(crate) fn mow(project: &Sandbox, folder: &str, arguments: &[&str]) -> Ran {
 /// The answer of a call that succeeded, whatever it said on the side.
 #[track_caller]
 pub(crate) fn answer(ran: Ran) -> Value {
-    assert!(ran.status.success(), "{}", ran.transcript());
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.transcript()))
+    let transcript = ran.transcript();
+    let Ran { status, stdout, .. } = ran;
+    assert!(status.success(), "{transcript}");
+    serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{transcript}"))
 }
 
 /// Makes a worktree of the repository beside the project, and returns its path as git has it.
 pub(crate) fn add_worktree(project: &Sandbox, name: &str) -> String {
     project.git(".", &["worktree", "add", "-q", "-b", name, &format!("../{name}")]);
     project.root().with_file_name(name).display().to_string()
+}
+
+/// Removes a directory behind mow's back.
+#[expect(clippy::disallowed_methods, reason = "people remove directories without mow")]
+pub(crate) fn remove_dir(path: &Path) {
+    fs::remove_dir_all(path).expect("the directory can be removed");
 }

@@ -1,6 +1,7 @@
 //! `worktree claim`, `release`, `status`, `update-plan`, `clean` and `verify-result`.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use crate::sandbox;
 use crate::table::mask_now;
-use crate::worktree::{STATE, add_worktree, answer, call, mow, repository};
+use crate::worktree::{STATE, add_worktree, answer, call, mow, remove_dir, repository};
 
 const FILE: &str = ".planning/STATE.md";
 const HEADER: &str = "| Worktree | Branch | Phase | Plan | Status | Started | Agent |\n\
@@ -164,7 +165,7 @@ fn worktree_clean_releases_what_is_gone() {
     answer(mow(&project, "../other", &["worktree", "claim", "4"]));
     answer(mow(&project, ".", &["worktree", "claim", "3"]));
     mow(&project, ".", &["worktree", "clean"]).answers(&json!({ "cleaned": 0, "released": [] }));
-    fs::remove_dir_all(&other).unwrap();
+    remove_dir(Path::new(&other));
     let ran = mow(&project, ".", &["worktree", "clean"]);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.transcript());
     assert!(ran.stderr.starts_with("MOW: "), "{}", ran.transcript());

@@ -7,7 +7,7 @@ use mow_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::sandbox;
-use crate::worktree::{answer, call, mow, repository};
+use crate::worktree::{answer, call, mow, remove_dir, repository};
 
 /// A call in a project that keeps its worktrees in `.claude/worktrees`.
 fn claude(project: &Sandbox, arguments: &[&str]) -> Call {
@@ -16,7 +16,8 @@ fn claude(project: &Sandbox, arguments: &[&str]) -> Call {
 }
 
 fn manifest(project: &Sandbox, home: &str) -> Value {
-    serde_json::from_str(&project.text(&format!("{home}/manifest.json"))).unwrap()
+    let text = project.text(&format!("{home}/manifest.json"));
+    serde_json::from_str(&text).expect("the manifest is JSON")
 }
 
 #[test]
@@ -93,7 +94,8 @@ fn d8_the_planning_files_of_a_worktree_equal_those_of_the_root() {
     let project = repository();
     project.write(".planning/STATE.md", "# Changed\n");
     project.write(".planning/new/NOTE.md", "new\n");
-    fs::remove_file(project.root().join(".planning/ROADMAP.md")).unwrap();
+    project.git(".", &["rm", "-q", "--cached", ".planning/ROADMAP.md"]);
+    project.git(".", &["clean", "-qf", ".planning/ROADMAP.md"]);
     answer(mow(&project, ".", &["worktree", "create", "3"]));
     let in_tree = |file: &str| project.root().join(".worktrees/p03/.planning").join(file);
     assert_eq!(fs::read_to_string(in_tree("STATE.md")).unwrap(), "# Changed\n");
@@ -180,7 +182,7 @@ fn a_worktree_whose_directory_is_gone_is_made_again() {
     answer(mow(&project, ".", &["worktree", "create", "3"]));
     project.write(".worktrees/p03/code.txt", "work\n");
     answer(mow(&project, ".", &["worktree", "stash", "3"]));
-    fs::remove_dir_all(project.root().join(".worktrees/p03")).unwrap();
+    remove_dir(&project.root().join(".worktrees/p03"));
     let made = answer(mow(&project, ".", &["worktree", "create", "3"]));
     assert_eq!(made["reused"], false);
     assert_eq!(project.text(".worktrees/p03/code.txt"), "work\n");
@@ -301,4 +303,55 @@ fn worktree_prune_removes_only_what_is_merged_and_clean() {
     assert!(project.root().join(".worktrees/p05/unsaved.txt").exists());
     let text = mow(&project, ".", &["worktree", "prune"]).quietly();
     assert!(!text.contains("p03") && text.contains("p04"), "{text}");
+}
+
+#[test]
+fn worktree_prune_keeps_planning_files_that_only_the_worktree_has() {
+    let project = repository().file(".gitignore", ".planning/\n");
+    project.git(".", &["rm", "-rq", "--cached", ".planning"]);
+    project.git(".", &["add", ".gitignore"]);
+    project.git(".", &["commit", "-qm", "ignore"]);
+    answer(mow(&project, ".", &["worktree", "create", "3"]));
+    let summary = ".planning/phases/03-auth/03-01-SUMMARY.md";
+    project.write(&format!(".worktrees/p03/{summary}"), "done\n");
+    project.write(".worktrees/p03/new.txt", "work\n");
+    project.git(".worktrees/p03", &["add", "new.txt"]);
+    project.git(".worktrees/p03", &["commit", "-qm", "work"]);
+    answer(mow(&project, ".", &["worktree", "merge", "3"]));
+    let prune = || mow(&project, ".", &["worktree", "prune", "--yes"]).quietly();
+    let kept = prune();
+    assert!(kept.contains("03-01-SUMMARY.md is not in the main root"), "{kept}");
+    let status = ".planning/phases/03-auth/03-STATUS.md";
+    for file in [summary, status] {
+        project.write(file, project.text(&format!(".worktrees/p03/{file}")));
+    }
+    assert!(prune().contains("removed"));
+    assert!(!project.root().join(".worktrees/p03").exists());
+}
+
+#[test]
+fn projects_of_one_repository_have_their_own_planning_in_a_worktree() {
+    let project = repository();
+    for folder in ["a", "b"] {
+        project.write(&format!("{folder}/.planning/STATE.md"), format!("# {folder}\n"));
+    }
+    project.git(".", &["add", "."]);
+    project.git(".", &["commit", "-qm", "two"]);
+    project.write("a/.planning/STATE.md", "# changed\n");
+    answer(mow(&project, "a", &["worktree", "create", "3"]));
+    assert_eq!(project.text(".worktrees/p03/a/.planning/STATE.md"), "# changed\n");
+    assert_eq!(project.text(".worktrees/p03/b/.planning/STATE.md"), "# b\n");
+    for folder in ["a", "b"] {
+        assert_eq!(answer(mow(&project, folder, &["worktree", "claim", "3"]))["claimed"], true);
+    }
+}
+
+#[test]
+fn settings_that_make_no_home_are_refused() {
+    let project = repository();
+    for (name, value) in [("ROOT", "../x"), ("ROOT", "."), ("NAME", "p"), ("NAME", "a/{NN}")] {
+        let call = call(&project, ".", &["worktree", "create", "3"]);
+        call.env(&format!("MOW_WORKTREE__{name}"), value).run().refuses("worktree.");
+    }
+    assert_eq!(project.git(".", &["worktree", "list"]).lines().count(), 1);
 }

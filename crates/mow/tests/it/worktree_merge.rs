@@ -20,7 +20,8 @@ fn with_work(file: &str, text: &str) -> Sandbox {
 
 fn entry(project: &Sandbox) -> Value {
     let text = project.text(".worktrees/manifest.json");
-    serde_json::from_str::<Value>(&text).unwrap()["worktrees"]["p03"].clone()
+    let manifest: Value = serde_json::from_str(&text).expect("the manifest is JSON");
+    manifest["worktrees"]["p03"].clone()
 }
 
 fn done() -> Value {

@@ -18,7 +18,7 @@ fn as_worker(project: &Sandbox, arguments: &[&str]) -> Call {
 
 fn lead(project: &Sandbox) -> Lock {
     let path = project.root().join(".git/mow/locks/lead.lock");
-    Lock::acquire(&path, Duration::ZERO).unwrap()
+    Lock::acquire(&path, Duration::ZERO).expect("nobody else leads")
 }
 
 #[test]

@@ -98,7 +98,7 @@ pub(super) fn claim(context: &Context, phase: &str) -> Result<Output, Failure> {
         return Ok(Output::json(own));
     }
     let wanted = new_assignment(context, &worktree, phase)?;
-    let living = Living::ask(&context.git());
+    let living = Living::ask(context);
     let rows = assignments::parse(&state);
     let Claiming { taken, held: own_row, stale } = take(context, wanted.clone(), rows, &living)?;
     for row in &stale {
@@ -233,7 +233,11 @@ pub(super) fn release(context: &Context, phase: &str) -> Result<Output, Failure>
 
 pub(super) fn status(context: &Context) -> Result<Output, Failure> {
     let rows = context.load(FILE)?.map_or_else(Vec::new, |bytes| assignments::parse(&bytes));
-    let claims = load_claims(context)?;
+    // The table can still be shown when the shared file cannot be read.
+    let claims = load_claims(context).unwrap_or_else(|failure| {
+        warn(&failure.message);
+        Claims::default()
+    });
     Ok(Output::json(claims.with_rows(&claims::project_key(&context.project), rows)))
 }
 
@@ -294,7 +298,7 @@ fn release_stale(context: &Context) -> Result<Cleaned, Failure> {
     if rows.is_empty() && known.is_empty() {
         return Ok(Cleaned::Released(Vec::new()));
     }
-    let living = Living::ask(&context.git());
+    let living = Living::ask(context);
     if let Living::Unknown(error) = living {
         return Ok(Cleaned::Unknown(error));
     }

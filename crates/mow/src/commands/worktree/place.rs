@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
-use mow_host::git::Git;
 use mow_store::phase_dirs;
 use mow_store::project::Project;
 use mow_store::project::repository::Repository;
@@ -75,8 +74,11 @@ pub(super) enum Living {
 }
 
 impl Living {
-    pub(super) fn ask(git: &Git) -> Self {
-        match git.worktrees() {
+    pub(super) fn ask(context: &Context) -> Self {
+        if context.project.repository.is_none() {
+            return Self::Unknown("not a git repository".to_owned());
+        }
+        match context.git().worktrees() {
             Ok(worktrees) => {
                 let paths = worktrees.into_iter().map(|worktree| worktree.path);
                 Self::Known(paths.filter_map(|path| fs::canonicalize(path).ok()).collect())
