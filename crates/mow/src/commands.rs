@@ -5,6 +5,7 @@ mod roadmap;
 mod state;
 mod status;
 mod team;
+mod worktree;
 
 use clap::Subcommand;
 
@@ -34,6 +35,9 @@ pub(crate) enum Command {
         /// The worker's number, counted from 1, or `lead`
         worker: String,
     },
+    /// Claim phases, make and merge the worktrees they are worked on in
+    #[command(subcommand)]
+    Worktree(worktree::Worktree),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -44,12 +48,13 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
+            Self::Worktree(command) => command.is_of_contract(),
+            Self::ColorAssign { .. } => false,
             Self::State(_)
             | Self::StateSnapshot
             | Self::Status(_)
             | Self::TeamStatus
             | Self::TeamUpdate(_)
-            | Self::ColorAssign { .. }
             | Self::Frontmatter(_) => true,
         }
     }
@@ -63,6 +68,7 @@ impl Command {
             Self::TeamStatus => team::status(context),
             Self::TeamUpdate(command) => command.run(context),
             Self::ColorAssign { worker } => team::color_assign(worker),
+            Self::Worktree(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
         }
     }

@@ -17,6 +17,11 @@ mod streams;
 mod table;
 mod team;
 mod usage;
+mod worktree;
+mod worktree_claims;
+mod worktree_life;
+mod worktree_merge;
+mod worktree_worker;
 
 use mow_testkit::sandbox::Sandbox;
 
