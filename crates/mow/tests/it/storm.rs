@@ -54,8 +54,8 @@ fn storm(
                 assert!(now.iter().zip(&seen).all(|(now, seen)| now >= seen), "{seen:?} {now:?}");
                 seen = now;
                 looks += 1;
-                // Looking is the least of it: the callers need the processors too.
-                thread::sleep(Duration::from_millis(1));
+                // The callers need the processors too.
+                thread::sleep(Duration::from_millis(4));
             }
             looks
         });
