@@ -48,6 +48,10 @@ pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
     let place = *text.lines().get(line)?;
     let content = text.line(line);
     let body = without_mark(content.trim_start());
+    // A box is no field.
+    if body.starts_with('[') {
+        return None;
+    }
     let at = place.start + content.len() - body.len();
     let (bold, name, after) = match body.strip_prefix("**") {
         Some(inner) => {
@@ -91,10 +95,10 @@ fn split_bold(inner: &str) -> Option<(&str, &str)> {
 }
 
 fn split_plain(body: &str) -> Option<(&str, &str)> {
-    let (name, after) = body.split_once([':', '：'])?;
-    let is_name = name.len() <= PLAIN_NAME_MAX
-        && name.starts_with(char::is_alphabetic)
-        && name.chars().all(|c| c.is_alphanumeric() || " _-/()#'".contains(c));
+    let is_part = |c: char| c.is_alphanumeric() || " _-/()#'".contains(c);
+    let at = body.find(|c| !is_part(c)).filter(|at| *at <= PLAIN_NAME_MAX)?;
+    let (name, after) = (&body[..at], body[at..].strip_prefix([':', '：'])?);
+    let is_name = name.starts_with(char::is_alphabetic);
     // `http://` is an address.
     (is_name && !after.starts_with("//")).then_some((name, after))
 }
