@@ -3,7 +3,9 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod corpus;
 mod frontmatter;
+mod identity;
 mod place;
 mod roadmap;
 mod roadmap_dag;
