@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
-use crate::commands::Command;
+use crate::commands::{self, Command};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::help;
 use crate::output::{Answer, Output};
 
 /// Runs the phases of a planned project with coding agents, and is the tool those agents call.
 #[derive(Debug, Parser)]
 #[command(name = "mow", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Plans live in .planning/. Start with `mow roadmap graph`.")]
+#[command(after_help = "Plans live in .planning/. `mow` alone says where a project stands; `mow init` starts one.\n\
+                        `mow help CMD` shows examples, `mow CMD ???` the documentation.")]
 pub(crate) struct Cli {
     /// Print the bare value instead of JSON, where there is one
     #[arg(long, global = true)]
@@ -26,7 +28,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     cwd: Option<PathBuf>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// A call that was understood.
@@ -45,7 +47,10 @@ impl Request {
             }
             Self::Run(cli) => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
-                let output = cli.command.run(&context)?;
+                let output = match &cli.command {
+                    Some(command) => command.run(&context)?,
+                    None => commands::overview(&context)?,
+                };
                 Ok(Answer { output, context })
             }
         }
@@ -57,7 +62,8 @@ pub(crate) fn parse() -> Result<Request, Failure> {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     // The first `--raw` counts wherever it stands, even where a value is expected.
     let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
-    match Cli::try_parse_from(args) {
+    let args = open_documentation(args);
+    match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
             cli.raw |= raw.is_some();
             Ok(Request::Run(Box::new(cli)))
@@ -65,10 +71,23 @@ pub(crate) fn parse() -> Result<Request, Failure> {
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
+            // Examples are put in only now, so that other calls do not pay for them.
+            let error = help::documented().try_get_matches_from(&args).err().unwrap_or(error);
             Ok(Request::Show(format!("{}\n", error.render().ansi().to_string().trim_end())))
         }
         Err(error) => Err(explain(&error)),
     }
+}
+
+/// Turns `mow state get ???` into `mow help-open state get`.
+fn open_documentation(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.len() < 2 || args.last().is_none_or(|last| last != "???") {
+        return args;
+    }
+    args.pop();
+    let mow = args.remove(0);
+    let is_word = |arg: &OsString| !arg.as_encoded_bytes().starts_with(b"-");
+    [mow, "help-open".into()].into_iter().chain(args.into_iter().filter(is_word)).collect()
 }
 
 /// Turns a wrong call into a sentence and a hint.

@@ -1,7 +1,12 @@
 //! The commands, one file for each family.
 
+mod doctor;
 mod frontmatter;
+mod install;
+mod manual;
+mod overview;
 mod roadmap;
+pub(crate) mod start;
 mod state;
 mod status;
 
@@ -28,6 +33,27 @@ pub(crate) enum Command {
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
+    /// Start a plan in this directory
+    Init(start::StartArgs),
+    /// Check git, agents, the filesystem and the planning files
+    Doctor(doctor::Args),
+    /// Install what other programs need to find mow
+    #[command(subcommand)]
+    Install(install::Install),
+    /// Open the documentation of a command
+    HelpOpen(manual::Open),
+    /// Print the completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual, or write a page for every command
+    Man(manual::Man),
+    /// Print every command as JSON
+    #[command(name = "__commands", hide = true)]
+    Commands,
+}
+
+/// `mow` without a command.
+pub(crate) fn overview(context: &Context) -> Result<Output, Failure> {
+    overview::run(context)
 }
 
 impl Command {
@@ -38,6 +64,13 @@ impl Command {
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
+            Self::Init(args) => start::run(context, args),
+            Self::Doctor(args) => doctor::run(context, args),
+            Self::Install(command) => command.run(context),
+            Self::HelpOpen(args) => manual::open(context, args),
+            Self::Completions(args) => Ok(manual::completions(args)),
+            Self::Man(args) => manual::man(context, args),
+            Self::Commands => Ok(Output::json_lines(crate::help::leaves())),
         }
     }
 }

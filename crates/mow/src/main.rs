@@ -8,7 +8,9 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod help;
 mod output;
+mod terminal;
 
 use std::process::ExitCode;
 

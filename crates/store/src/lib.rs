@@ -23,6 +23,7 @@ pub mod project;
 pub mod requirements;
 pub mod roadmap;
 mod sections;
+pub mod starter;
 pub mod state;
 pub mod status;
 pub mod summary;
