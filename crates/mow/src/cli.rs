@@ -15,8 +15,10 @@ use crate::output::{Answer, Output};
 /// Runs the phases of a planned project with coding agents, and is the tool those agents call.
 #[derive(Debug, Parser)]
 #[command(name = "mow", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Plans live in .planning/. `mow` alone says where a project stands; `mow init` starts one.\n\
-                        `mow help CMD` shows examples, `mow CMD ???` the documentation.")]
+#[command(
+    after_help = "Plans live in .planning/. `mow` alone says where a project stands; `mow init` starts one.\n\
+                        `mow help CMD` shows examples, `mow CMD ???` the documentation."
+)]
 pub(crate) struct Cli {
     /// Print the bare value instead of JSON, where there is one
     #[arg(long, global = true)]
@@ -82,14 +84,16 @@ pub(crate) fn parse() -> Result<Request, Failure> {
 }
 
 /// Turns `mow state get ???` into `mow help-open state get`.
-fn open_documentation(mut args: Vec<OsString>) -> Vec<OsString> {
+fn open_documentation(args: Vec<OsString>) -> Vec<OsString> {
     if args.len() < 2 || args.last().is_none_or(|last| last != "???") {
         return args;
     }
-    args.pop();
-    let mow = args.remove(0);
-    let is_word = |arg: &OsString| !arg.as_encoded_bytes().starts_with(b"-");
-    [mow, "help-open".into()].into_iter().chain(args.into_iter().filter(is_word)).collect()
+    let called = &args[1..args.len() - 1];
+    let words = called_words(called.iter().map(|arg| arg.to_string_lossy().into_owned()));
+    [args[0].clone(), "help-open".into()]
+        .into_iter()
+        .chain(words.into_iter().map(Into::into))
+        .collect()
 }
 
 /// Turns a wrong call into a sentence and a hint.
@@ -136,6 +140,8 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
             "--cwd" => drop(args.next()),
             word if word.starts_with("--cwd=") => {}
             word if word.starts_with('-') => break,
+            // `mow help state` is about `state`.
+            "help" if words.is_empty() => {}
             _ => words.push(arg),
         }
     }
@@ -146,7 +152,8 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
 fn unknown_command(called: &[String], family: Option<&str>) -> String {
     let root = Cli::command();
     let parent = family.and_then(|family| root.find_subcommand(family)).unwrap_or(&root);
-    let names: Vec<_> = parent.get_subcommands().map(clap::Command::get_name).collect();
+    let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<_> = shown.map(clap::Command::get_name).collect();
     let available = names.join(", ");
     match (family, called.get(usize::from(family.is_some()))) {
         (Some(family), None) => format!("{family} needs a subcommand. Available: {available}"),

@@ -62,6 +62,13 @@ impl Command {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+            Self::Init(_)
+            | Self::Doctor(_)
+            | Self::Install(_)
+            | Self::HelpOpen(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Commands => false,
         }
     }
 

@@ -99,8 +99,10 @@ fn example_block(examples: &[&str]) -> String {
 pub(crate) fn render(markdown: &str) -> String {
     let mut text = String::new();
     for line in markdown.lines() {
-        let line = if line.starts_with('#') {
-            painted(BOLD, line.trim_start_matches('#').trim_start())
+        let line = if let Some(command) = line.strip_prefix("## ") {
+            painted(BOLD, &format!("mow {command}"))
+        } else if let Some(title) = line.strip_prefix("# ") {
+            painted(BOLD, title)
         } else if line.starts_with("    ") {
             painted(CYAN, line)
         } else {

@@ -81,14 +81,16 @@ impl Starter<'_> {
             "focus" => format!("Phase {number}: {current}"),
             "checklist" => self.each_phase("\n", |n, name| format!("- [ ] **Phase {n}: {name}**")),
             "details" => self.each_phase("\n\n", section),
-            "progress" => self
-                .each_phase("\n", |n, name| format!("| {n}. {} | 0/0 | Not started |  |", cell(name))),
+            "progress" => self.each_phase("\n", |n, name| {
+                format!("| {n}. {} | 0/0 | Not started |  |", cell(name))
+            }),
             _ => unreachable!("the templates hold no other placeholder"),
         }
     }
 
     fn each_phase(&self, between: &str, line: impl Fn(usize, &str) -> String) -> String {
-        let lines: Vec<_> = (1..).zip(self.phases).map(|(number, name)| line(number, name)).collect();
+        let lines: Vec<_> =
+            (1..).zip(self.phases).map(|(number, name)| line(number, name)).collect();
         lines.join(between)
     }
 }

@@ -21,7 +21,8 @@ fn write(path: &std::path::Path, body: &str) {
 #[test]
 fn the_first_line_of_the_answer_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let agent = script(&dir, "test \"$1\" = --version && printf '\\n  agent 1.2\\033[0m \\nmore\\n'");
+    let agent =
+        script(&dir, "test \"$1\" = --version && printf '\\n  agent 1.2\\033[0m \\nmore\\n'");
     assert_eq!(version(&agent, Duration::from_secs(60)), Probe::Version("agent 1.2[0m".to_owned()));
 }
 

@@ -37,12 +37,7 @@ impl Install {
     }
 }
 
-fn shim(
-    context: &Context,
-    dir: Option<&Path>,
-    name: &str,
-    force: bool,
-) -> Result<Output, Failure> {
+fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Result<Output, Failure> {
     let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
     if !is_name || !name.ends_with(".cjs") || name.starts_with('-') {
         return Err(Failure::refused(format!("{name:?} is not the name of a .cjs file")));

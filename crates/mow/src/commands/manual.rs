@@ -48,7 +48,11 @@ pub(super) fn open(context: &Context, args: &Open) -> Result<Output, Failure> {
     if context.wants_json() {
         return Ok(Output::json_lines(json!({ "command": word, "markdown": part })));
     }
-    Ok(Output::Text(shown(help::render(part))))
+    let mut text = help::render(part);
+    if part.starts_with("## ") {
+        text.push_str(&format!("\nAll of it: mow help-open {word}\n"));
+    }
+    Ok(Output::Text(shown(text)))
 }
 
 fn topics(context: &Context) -> Output {

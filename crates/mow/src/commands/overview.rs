@@ -84,14 +84,14 @@ fn headline(standing: &Standing, screen: &Screen) -> String {
     if counts.total == 0 {
         return text + "The roadmap declares no phases yet.\n\n";
     }
-    let percent = counts.done * 100 / counts.total;
-    let cells = percent / 5;
+    let width = if screen.width < 60 { 10 } else { 20 };
+    let cells = width * counts.done / counts.total;
     let (full, empty) = screen.bar();
     let _ = writeln!(
         text,
-        "{}{}  {} of {} phases done ({percent}%)\n",
+        "{}{}  {} of {} phases done\n",
         painted(GREEN, &full.repeat(cells)),
-        painted(DIM, &empty.repeat(20 - cells)),
+        painted(DIM, &empty.repeat(width - cells)),
         counts.done,
         counts.total,
     );
@@ -105,7 +105,8 @@ fn now(position: &Position) -> String {
         let name = position.phase_name.as_ref().map_or(String::new(), |name| format!(": {name}"));
         parts.push(format!("Phase {phase}{total}{name}"));
     }
-    if let Some(plan) = &position.plan {
+    // A phase that is not planned yet has a plan 0 of 0.
+    if let Some(plan) = position.plan.as_ref().filter(|plan| *plan != "0") {
         let total = position.total_plans.map_or(String::new(), |total| format!(" of {total}"));
         parts.push(format!("plan {plan}{total}"));
     }
@@ -150,8 +151,8 @@ fn row(text: &mut String, label: &str, value: &str, screen: &Screen) {
 /// Writes commands to paste. A command is never cut: what does not fit beside it goes below.
 fn write_steps(text: &mut String, steps: &[Step], screen: &Screen) {
     let _ = writeln!(text, "\n{}", painted(BOLD, "Next"));
-    let widest = steps.iter().map(|step| step.command.chars().count()).max().unwrap_or(0);
-    let column = widest.min(screen.width / 2);
+    let lengths = steps.iter().map(|step| step.command.chars().count());
+    let column = lengths.filter(|length| *length <= screen.width / 2).max().unwrap_or(0);
     for step in steps {
         let length = step.command.chars().count();
         let command = painted(CYAN, &step.command);

@@ -111,7 +111,7 @@ fn check_line(text: &str) -> Result<(), Failure> {
 
 /// Writes what is not there and returns it, relative to the root.
 ///
-/// ROADMAP.md comes late in the list, so that a run that was cut off is seen and can be repeated.
+/// Directories come first: as long as there is no ROADMAP.md, `--missing` makes all of it again.
 fn write_files(
     context: &Context,
     wishes: &Wishes,
@@ -154,7 +154,7 @@ fn started(context: &Context, written: &[String]) -> Output {
     }
     let mut text = String::new();
     for path in written {
-        let _ = writeln!(text, "wrote {path}");
+        let _ = writeln!(text, "wrote {}", path.trim_end_matches(".gitkeep"));
     }
     if written.is_empty() {
         text.push_str("Nothing was missing.\n");

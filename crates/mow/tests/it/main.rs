@@ -3,11 +3,16 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod doctor;
 mod frontmatter;
+mod install;
+mod manual;
+mod overview;
 mod place;
 mod roadmap;
 mod roadmap_dag;
 mod snapshot;
+mod start;
 mod state;
 mod status;
 mod storm;

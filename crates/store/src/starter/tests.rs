@@ -33,10 +33,7 @@ fn the_roadmap_declares_the_phases_in_a_row() {
     let all = "CHT".to_owned();
     assert_eq!(
         read,
-        [
-            ("Ground | floor", all.clone(), vec![]),
-            ("Roof", all, vec![PhaseNumber::whole(1)]),
-        ]
+        [("Ground | floor", all.clone(), vec![]), ("Roof", all, vec![PhaseNumber::whole(1)]),]
     );
     assert!(phases.iter().all(|phase| phase.completion.certain && !phase.completion.done));
     assert!(roadmap.entries.iter().all(|entry| !entry.lacks_details));

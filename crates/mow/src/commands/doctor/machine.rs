@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use mow_host::probe::{self, Probe};
+use mow_store::config::Config;
 use mow_store::disk::{self, DiskError, Lock};
 
 use super::Check;
@@ -19,10 +20,11 @@ const AGENTS: [(&str, &str); 4] = [
     ("opencode", "npm install -g opencode-ai"),
     ("gemini", "npm install -g @google/gemini-cli"),
 ];
-const WT_INSTALL: [&str; 3] = [
-    "yay -S worktrunk-bin    or    brew install max-sixty/worktrunk/wt",
-    "or: cargo install worktrunk    (https://worktrunk.dev)",
-    "then: wt config shell install",
+const WT_INSTALL: [&str; 4] = [
+    "yay -S worktrunk-bin",
+    "brew install max-sixty/worktrunk/wt",
+    "cargo install worktrunk",
+    "one of these (https://worktrunk.dev), then: wt config shell install",
 ];
 /// How long a program may take to say its version.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
@@ -63,7 +65,8 @@ fn git(context: &Context) -> Check {
 
 /// Reads `git version 2.47.3 (Apple Git-146)`.
 fn parse_version(text: &str) -> Option<(u32, u32)> {
-    let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let number =
+        text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = number.split('.').map(|part| {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
         part[..digits].parse::<u32>().ok()
@@ -108,7 +111,10 @@ fn judge_agents(answers: &[Probe; AGENTS.len()]) -> Vec<Check> {
 
 /// WorkTrunk is a matter of taste, unless the project asks for it.
 fn worktrunk(context: &Context, answer: &Probe) -> Check {
-    let backend = context.config().ok().and_then(|config| config.lookup("worktree.backend"));
+    // What is wrong with the settings is said elsewhere.
+    let settings = context.load("config.json").ok().flatten();
+    let config = settings.and_then(|bytes| Config::parse(&bytes).ok());
+    let backend = config.and_then(|config| config.lookup("worktree.backend"));
     let is_wanted = backend.is_some_and(|backend| backend == "wt");
     let check = match answer {
         Probe::Version(line) => return Check::ok("wt", format!("wt (WorkTrunk): {line}")),
@@ -117,10 +123,7 @@ fn worktrunk(context: &Context, answer: &Probe) -> Check {
             Check::fail("wt", "worktree.backend is wt, and wt (WorkTrunk) is not installed")
         }
         Probe::Absent => {
-            return Check::ok("wt", "wt (WorkTrunk) is not installed; git makes the worktrees")
-                .advise(format!("to use it: {}", WT_INSTALL[0]))
-                .advise(WT_INSTALL[1])
-                .advise(WT_INSTALL[2]);
+            Check::ok("wt", "wt (WorkTrunk) is not installed; git makes the worktrees. To use it:")
         }
     };
     WT_INSTALL.iter().fold(check, |check, line| check.advise(*line))
@@ -166,9 +169,8 @@ fn room(root: &Path) -> Check {
 fn windows(root: &Path) -> Option<Check> {
     let version = disk::read(Path::new("/proc/version")).ok()??;
     let is_wsl = String::from_utf8_lossy(&version).to_lowercase().contains("microsoft");
-    let is_drive = root.starts_with("/mnt") && root.components().nth(2).is_some_and(|drive| {
-        drive.as_os_str().len() == 1
-    });
+    let is_drive = root.starts_with("/mnt")
+        && root.components().nth(2).is_some_and(|drive| drive.as_os_str().len() == 1);
     is_wsl.then(|| match is_drive {
         true => Check::warn("wsl", "the project lies on a Windows drive")
             .advise("it is slow there, and locks are not reliable: move it below your Linux home"),

@@ -164,15 +164,12 @@ impl Tree {
             // What cannot be listed holds nothing that could be read either.
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 let path = entry.path();
+                let is_document = path.extension().is_some_and(|extension| extension == "md");
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() && depth < DEPTH_MAX => {
                         folders.push((path, depth + 1));
                     }
-                    Ok(kind) if kind.is_file() => {
-                        if path.extension().is_some_and(|extension| extension == "md") {
-                            tree.documents.push(path);
-                        }
-                    }
+                    Ok(kind) if kind.is_file() && is_document => tree.documents.push(path),
                     _ => {}
                 }
             }

@@ -1,5 +1,6 @@
 //! Gathers where a project stands, from the roadmap, the phase directories and STATE.md.
 
+use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::state::active::{self, ActivePhase};
 use mow_store::state::snapshot::{self, Snapshot};
 use mow_store::survey::{self, Survey, Surveyed};
@@ -74,7 +75,7 @@ impl Standing {
             planned: true,
             project: project_name(context)?,
             root: context.project.root.display().to_string(),
-            milestone: milestone(context)?,
+            milestone: milestone(context, survey.as_ref())?,
             position: state.is_some().then(|| Position::new(&snapshot)),
             phases: Counts::default(),
             running: rows.into_iter().filter(is_running).collect(),
@@ -164,8 +165,15 @@ fn project_name(context: &Context) -> Result<String, Failure> {
     Ok(title.filter(|title| !title.is_empty()).map_or_else(directory, str::to_owned))
 }
 
-/// The milestone that is worked on, as `v1.2 Name`.
-fn milestone(context: &Context) -> Result<Option<String>, Failure> {
-    let _ = context;
-    Ok(None)
+/// The milestone that is worked on, as `v1.2 Name`; none where the roadmap speaks of none.
+fn milestone(context: &Context, survey: Option<&Survey>) -> Result<Option<String>, Failure> {
+    let Some(bytes) = context.load("ROADMAP.md")? else { return Ok(None) };
+    let CurrentMilestone { version, name } = current_milestone(&bytes);
+    let is_named = name != "milestone";
+    let is_versioned = survey.is_some_and(|survey| !survey.milestones.is_empty());
+    Ok(match (is_named, is_versioned) {
+        (true, _) => Some(format!("{version} {name}")),
+        (false, true) => Some(version),
+        (false, false) => None,
+    })
 }
