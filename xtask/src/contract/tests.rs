@@ -11,12 +11,13 @@ fn the_contract_has_all_its_commands() {
 
 #[test]
 fn a_command_is_there_by_name_or_as_an_argument() {
-    let commands = ["state", "state get", "scaffold", "progress", "dashboard event add"];
+    let commands = ["init", "state get", "scaffold", "progress", "dashboard event add"];
     let commands = commands.into_iter().map(str::to_owned).collect();
     for leaf in ["state get", "scaffold uat", "progress", "dashboard event add"] {
         assert!(is_there(&commands, leaf), "{leaf}");
     }
-    for leaf in ["state update", "dashboard event prune", "dashboard clear", "status"] {
+    for leaf in ["state update", "init auto", "dashboard event prune", "team-update --action stop"]
+    {
         assert!(!is_there(&commands, leaf), "{leaf}");
     }
 }
@@ -31,6 +32,8 @@ fn calls_are_found_in_every_spelling() {
             "start",
         ],
         ("generate-slug \"A\"", "a"),
+        project.git(".", &["commit", "-m", "x"]);
+        assert_eq!(answer["plans"][0]["commit"], answer["commit"]);
         let json = json!({ "commit": 1, "progress" : 2 });
     "#;
     let calls = join_words(tests);
