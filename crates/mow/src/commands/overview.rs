@@ -54,6 +54,9 @@ fn text(standing: &Standing, screen: &Screen) -> String {
     let mut text = headline(standing, screen);
     if let Some(position) = &standing.position {
         row(&mut text, "Now", &now(position), screen);
+        if let Some(status) = &position.status {
+            row(&mut text, "Status", status, screen);
+        }
         if let Some(activity) = &position.last_activity {
             row(&mut text, "Last", activity, screen);
         }
@@ -110,8 +113,7 @@ fn now(position: &Position) -> String {
         let total = position.total_plans.map_or(String::new(), |total| format!(" of {total}"));
         parts.push(format!("plan {plan}{total}"));
     }
-    parts.extend(position.status.clone());
-    parts.join("; ")
+    if parts.is_empty() { "no phase is named".to_owned() } else { parts.join(", ") }
 }
 
 fn running(phase: &mow_store::state::active::ActivePhase) -> String {

@@ -65,7 +65,8 @@ fn the_overview_says_where_the_project_stands() {
 Shop, v1.1 Payments
 █████░░░░░░░░░░░░░░░  1 of 4 phases done
 
-Now        Phase 2 of 4: Walls; plan 1 of 3; Executing
+Now        Phase 2 of 4: Walls, plan 1 of 3
+Status     Executing
 Last       2026-01-02: plan 02-01 done
 Running    2 Walls (executing), plans 1/3, w1
 Ready      4 A name that is far too long to fit into eighty columns together...

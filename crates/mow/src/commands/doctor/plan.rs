@@ -142,7 +142,10 @@ fn config(context: &Context) -> Check {
         Ok(config) => match config.unknown_keys() {
             unknown if unknown.is_empty() => Check::ok("config", "config.json: every key is known"),
             unknown => listed(
-                Check::warn("config", "config.json has keys that mow does not know"),
+                Check::warn(
+                    "config",
+                    "config.json has keys that mow does not know; they have no effect",
+                ),
                 &unknown,
             ),
         },

@@ -1,5 +1,6 @@
 //! Gathers where a project stands, from the roadmap, the phase directories and STATE.md.
 
+use mow_core::phase::PhaseNumber;
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::state::active::{self, ActivePhase};
 use mow_store::state::snapshot::{self, Snapshot};
@@ -101,8 +102,12 @@ impl Standing {
         let graph = survey.graph(&context.project.planning, &scheduled);
         let written = |index: &usize| scheduled[*index].entry.phase.written.clone();
         let running: Vec<_> = self.running.iter().map(|row| row.phase.clone()).collect();
-        let is_idle = |index: &usize| !running.contains(&written(index));
-        let ready = graph.ready().into_iter().filter(is_idle);
+        // What is in the backlog waits for a person, not for other phases.
+        let is_open = |index: &usize| {
+            let number = &scheduled[*index].entry.phase.number;
+            !running.contains(&written(index)) && !number.is_backlog()
+        };
+        let ready = graph.ready().into_iter().filter(is_open);
         self.ready = ready.map(|index| PhaseLine::new(scheduled[index], Vec::new())).collect();
         self.blocked = graph
             .blocked()
@@ -133,10 +138,14 @@ impl Position {
     fn new(snapshot: &Snapshot) -> Self {
         let date = snapshot.last_activity.clone();
         let remark = snapshot.last_activity_desc.clone();
+        let number = snapshot.current_phase.as_deref().and_then(PhaseNumber::parse);
+        // Some count the phases of a milestone and number them over all: 41 of 14 helps nobody.
+        let is_count =
+            |total: &i64| number.is_none_or(|number| i64::from(number.major()) <= *total);
         Self {
             phase: snapshot.current_phase.clone(),
             phase_name: snapshot.current_phase_name.clone(),
-            total_phases: snapshot.total_phases,
+            total_phases: snapshot.total_phases.filter(is_count),
             plan: snapshot.current_plan.clone(),
             total_plans: snapshot.total_plans_in_phase,
             status: snapshot.status.clone(),
