@@ -1,4 +1,5 @@
 //! `mow doctor`: each thing that can be wrong is found, with its place and what to do.
+#![expect(clippy::disallowed_methods, reason = "the tests install programs of their own")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,11 +22,11 @@ fn report(project: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
     let ran = project.call([&["doctor", "--json"], arguments].concat()).env("PATH", path).run();
     assert!(ran.stderr.is_empty(), "{}", ran.transcript());
-    (ran.status.code(), serde_json::from_str(&ran.stdout).unwrap())
+    (ran.status.code(), serde_json::from_str(&ran.stdout).expect("the report is JSON"))
 }
 
 fn check<'a>(report: &'a Value, part: &str, name: &str) -> &'a Value {
-    let checks = report[part].as_array().unwrap();
+    let checks = report[part].as_array().expect("both parts are lists");
     checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
@@ -104,9 +105,8 @@ fn missing_files_fail_with_the_command_that_writes_them() {
 fn agents_in_the_path_are_shown_with_their_version() {
     let project = planned();
     let bin = project.root().with_file_name("bin");
-    fs::create_dir(&bin).unwrap();
     for (name, body) in [("claude", "echo '9.9.9 (Claude Code)'"), ("wt", "echo 'wt 0.9'")] {
-        fs::write(bin.join(name), format!("#!/bin/sh\n{body}\n")).unwrap();
+        project.write(&format!("../bin/{name}"), format!("#!/bin/sh\n{body}\n"));
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let (_, report) = report(&project, &[]);

@@ -1,4 +1,8 @@
 //! `mow install shim`, tried with a real node.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests start node and make a program of their own"
+)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -3,8 +3,10 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod corpus;
 mod doctor;
 mod frontmatter;
+mod identity;
 mod install;
 mod manual;
 mod overview;

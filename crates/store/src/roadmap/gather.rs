@@ -60,13 +60,20 @@ pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> V
 }
 
 /// Returns whether a place with the number of a group means another phase: the group has places of
-/// the same kind, all in other milestones and with other names.
+/// the same kind, all in other milestones and with other names. A box and a heading are told apart
+/// in the same way where both stand in a milestone.
 fn is_another(milestones: &Milestones, group: &Group, place: &Declaration) -> bool {
-    let mut twins = group.of_kind(place.kind).peekable();
+    let own = milestones.at(place.line);
+    let is_strong = |kind| matches!(kind, Kind::Heading | Kind::Checklist);
+    let is_twin = |other: &&Declaration| {
+        let both_placed = own.is_some() && milestones.at(other.line).is_some();
+        other.kind == place.kind || both_placed && is_strong(other.kind) && is_strong(place.kind)
+    };
+    let mut twins = group.places.iter().filter(is_twin).peekable();
     // Tables of other things repeat numbers too: only a milestone column tells rows apart.
     let apart = |twin: &Declaration| match (&twin.milestone, &place.milestone) {
         (Some(one), Some(other)) => one != other,
-        _ => place.kind != Kind::Table && milestones.at(twin.line) != milestones.at(place.line),
+        _ => place.kind != Kind::Table && milestones.at(twin.line) != own,
     };
     place.kind != Kind::Bullet
         && twins.peek().is_some()

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::Text;
+use super::inline::guard;
 use super::splice::Splice;
 
 /// The longest name of a plain field; more is a sentence with a colon in it.
@@ -25,12 +26,20 @@ pub struct Field {
 
 impl Field {
     /// Returns the edit that gives the field another value, the rest of the line replaced.
+    ///
+    /// Blanks at the end stay: in Markdown two of them break the line. A field that has the value
+    /// already is left alone.
     pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
+        if text.slice(self.value.clone()) == value {
+            return Splice::remove(self.value.end..self.value.end);
+        }
         let line = text.lines()[self.line];
+        let rest = text.raw(self.value.start..line.end);
+        let blanks = rest.len() - rest.trim_end_matches([' ', '\t']).len();
         let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
-        let value = value.replace(['\n', '\r'], " ");
-        Splice::replace(self.value.start..line.end, format!("{blank}{value}"))
+        let value = guard(value).replace(['\n', '\r'], " ");
+        Splice::replace(self.value.start..line.end - blanks, format!("{blank}{value}"))
     }
 }
 
