@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod failure;
 mod output;
+mod teams;
 
 use std::process::ExitCode;
 

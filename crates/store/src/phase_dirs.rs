@@ -207,6 +207,11 @@ fn archives(milestones: &Path) -> Vec<(String, String)> {
     archives
 }
 
+/// Lists the versions of the milestones whose phases are archived, newest first.
+pub fn archived_milestones(planning: &Path) -> Vec<String> {
+    archives(&planning.join("milestones")).into_iter().map(|(version, _)| version).collect()
+}
+
 /// Lists the numbers of archived phases without looking into their directories.
 pub fn archived_numbers(planning: &Path) -> Vec<PhaseNumber> {
     let milestones = planning.join("milestones");
