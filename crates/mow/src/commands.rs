@@ -92,7 +92,8 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
-            Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+            Self::Init { command } => command.is_some(),
+            _ => true,
         }
     }
 

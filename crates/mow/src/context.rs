@@ -119,7 +119,10 @@ pub(crate) fn home() -> Option<PathBuf> {
 fn cache_dir() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let absolute = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    absolute.or_else(|| home().map(|home| home.join(".cache"))).unwrap_or_else(std::env::temp_dir).join("mow")
+    absolute
+        .or_else(|| home().map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("mow")
 }
 
 /// Returns the time in the form all files use: UTC, milliseconds, `Z`.

@@ -169,7 +169,7 @@ fn validate(context: &Context, file: &Path, schema: Schema) -> Result<Output, Fa
             block.entry(key).is_some() || block.entry(&key.replace('_', "-")).is_some()
         })
     };
-    let (present, missing): (Vec<_>, Vec<_>) = schema.required().iter().partition(has);
+    let (present, missing): (Vec<&str>, Vec<&str>) = schema.required().iter().partition(has);
     let valid = missing.is_empty();
     let answer =
         json!({ "valid": valid, "missing": missing, "present": present, "schema": schema });

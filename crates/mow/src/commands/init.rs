@@ -131,7 +131,8 @@ fn add_contents(
 ) -> Result<(), Failure> {
     for (name, file) in known {
         if included(include).any(|wanted| wanted == *name) {
-            let text = context.load(file)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let text =
+                context.load(file)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             answer.insert(format!("{name}_content"), json!(text));
         }
     }

@@ -85,7 +85,10 @@ impl Scaffold {
         })?;
         let slug = slug(&name);
         if slug.is_empty() {
-            return Err(Failure::refused(format!("`{}` has no letters or digits", name.escape_debug())));
+            return Err(Failure::refused(format!(
+                "`{}` has no letters or digits",
+                name.escape_debug()
+            )));
         }
         let path = context.planning("phases").join(format!("{}-{slug}", number.padded()));
         Writer::open(&context.project, WAIT_DEFAULT)?.create_dir(&path)?;

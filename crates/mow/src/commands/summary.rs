@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mow_store::digest::Digest;
+use mow_store::disk;
 use mow_store::phase_dirs::{Artifact, PhaseDirs};
 use mow_store::summary::{self, SelfCheck};
-use mow_store::disk;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
@@ -103,7 +103,7 @@ impl Verify {
         let Some(bytes) = load(context, &self.path)? else {
             let found = Found { exists: false, checked: 0, missing: Vec::new(), commits: false };
             let errors = vec!["SUMMARY.md not found".to_owned()];
-            return Ok(verdict(&found, SelfCheck::NotFound, errors));
+            return Ok(verdict(&found, SelfCheck::NotFound, &errors));
         };
         let summary = summary::parse(&bytes);
         let mut files = summary::mentioned_files(&bytes);
@@ -127,7 +127,7 @@ impl Verify {
             errors.push("The self-check says that something failed".to_owned());
         }
         let found = Found { exists: true, checked, missing: files, commits: has_commit };
-        Ok(verdict(&found, summary.self_check, errors))
+        Ok(verdict(&found, summary.self_check, &errors))
     }
 }
 
@@ -138,7 +138,7 @@ struct Found {
     commits: bool,
 }
 
-fn verdict(found: &Found, self_check: SelfCheck, errors: Vec<String>) -> Output {
+fn verdict(found: &Found, self_check: SelfCheck, errors: &[String]) -> Output {
     let passed = found.exists && found.missing.is_empty() && self_check != SelfCheck::Failed;
     let answer = json!({
         "passed": passed,

@@ -136,7 +136,8 @@ impl<'a> Course<'a> {
         };
         let graph = survey.graph(&context.project.planning, &scheduled);
         let written = |phase: &'a Surveyed| phase.entry.phase.written.as_str();
-        let ready: Vec<_> = graph.ready().into_iter().map(|index| written(scheduled[index])).collect();
+        let ready: Vec<_> =
+            graph.ready().into_iter().map(|index| written(scheduled[index])).collect();
         let phases: Vec<_> = chosen.iter().map(|phase| written(phase)).collect();
         let in_course = phases.iter().find(|phase| ready.contains(phase));
         Self {

@@ -3,10 +3,10 @@
 use mow_core::phase::PhaseNumber;
 use mow_core::slug::slug;
 use mow_store::config::Settings;
+use mow_store::disk;
 use mow_store::phase_dirs::{self, Artifact, PhaseDir};
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::roadmap::{self, Entry};
-use mow_store::disk;
 use serde_json::json;
 
 use super::super::utility::model;

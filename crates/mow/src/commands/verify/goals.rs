@@ -122,7 +122,11 @@ fn follow(context: &Context, link: &KeyLink) -> (bool, String) {
     };
     let Some(pattern) = &link.pattern else {
         let refers = !link.to.is_empty() && source.contains(&link.to);
-        let detail = if refers { "The source names the target" } else { "The source does not name the target" };
+        let detail = if refers {
+            "The source names the target"
+        } else {
+            "The source does not name the target"
+        };
         return (refers, detail.to_owned());
     };
     let regex = match Regex::new(pattern) {
