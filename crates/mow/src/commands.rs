@@ -120,9 +120,9 @@ impl Command {
             Self::SummaryExtract(args) => args.run(context),
             Self::VerifySummary(args) => args.run(context),
             Self::ResolveModel(args) => args.run(context),
-            Self::GenerateSlug(args) => args.run(),
+            Self::GenerateSlug(args) => Ok(args.run()),
             Self::CurrentTimestamp(args) => Ok(args.run()),
-            Self::VerifyPathExists(args) => args.run(context),
+            Self::VerifyPathExists(args) => Ok(args.run(context)),
             Self::Websearch(args) => Ok(args.run()),
         }
     }

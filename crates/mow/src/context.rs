@@ -71,9 +71,10 @@ impl Context {
 
     /// Returns where a path leads that a document names: from where the user is, else from the root.
     ///
-    /// `~/` is the user's home.
+    /// `~/` and `$HOME/` are the user's home.
     pub(crate) fn mentioned(&self, path: &str) -> PathBuf {
-        if let (Some(below), Some(home)) = (path.strip_prefix("~/"), home()) {
+        let below_home = path.strip_prefix("~/").or_else(|| path.strip_prefix("$HOME/"));
+        if let (Some(below), Some(home)) = (below_home, home()) {
             return home.join(below);
         }
         let here = self.project.cwd.join(path);

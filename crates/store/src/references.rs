@@ -51,6 +51,7 @@ fn push(path: &str, into: &mut Vec<String>) {
 fn is_path(token: &str) -> bool {
     let ending = token.rsplit_once('.').map_or("", |(_, ending)| ending);
     token.contains('/')
+        && !token.contains(char::is_whitespace)
         && !token.starts_with("http")
         && (1..=10).contains(&ending.len())
         && ending.bytes().all(|byte| byte.is_ascii_alphabetic())

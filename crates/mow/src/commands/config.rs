@@ -1,5 +1,6 @@
 //! `mow config-ensure-section`, `config-set`, `config-get` and `config nudge-dismiss`.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use mow_store::config::{self, Config};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -31,6 +32,7 @@ impl ConfigCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// The setting, such as workflow.research
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     key: String,
 }
 
@@ -38,6 +40,7 @@ pub(crate) struct Get {
 #[derive(Debug, Args)]
 pub(crate) struct Set {
     /// The setting, such as workflow.research
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     key: String,
     /// true, false, a number, or a text
     #[arg(allow_hyphen_values = true)]

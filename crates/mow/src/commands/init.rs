@@ -5,6 +5,7 @@ mod phase;
 mod project;
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,7 @@ pub(crate) enum Init {
     /// For carrying out a phase
     ExecutePhase {
         /// The phase, such as 3 or 03
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         phase: String,
         /// Files to print with it: state, config, roadmap
         #[arg(long, allow_hyphen_values = true, value_name = "FILES")]
@@ -26,6 +28,7 @@ pub(crate) enum Init {
     /// For planning a phase
     PlanPhase {
         /// The phase, such as 3 or 03
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         phase: String,
         /// Files to print with it: state, roadmap, requirements, context, research, verification,
         /// uat
@@ -47,6 +50,7 @@ pub(crate) enum Init {
     /// For trying out what a phase delivered
     VerifyWork {
         /// The phase, such as 3 or 03
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         phase: String,
     },
     /// For anything else about a phase

@@ -1,5 +1,6 @@
 //! `mow scaffold …`: the first files of a phase, and its directory.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use mow_core::slug::slug;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
@@ -18,7 +19,7 @@ pub(crate) struct Scaffold {
     #[arg(value_enum)]
     kind: Kind,
     /// The phase, such as 3 or 03
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     phase: String,
     /// The name, to the end of the line; the directory's if not given
     #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "WORDS")]

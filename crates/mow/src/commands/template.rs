@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use mow_core::slug::slug;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -33,7 +34,7 @@ pub(crate) struct Fill {
     #[arg(value_enum)]
     kind: Filled,
     /// The phase, such as 3 or 03
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     phase: String,
     /// The number of the plan
     #[arg(long, allow_hyphen_values = true, default_value = "01")]

@@ -59,6 +59,7 @@ impl Listing {
     /// Lists the todos of an area, or all of them.
     pub(super) fn load(context: &Context, area: Option<&str>) -> Self {
         let planning = &context.project.planning;
+        let area = area.filter(|area| !area.is_empty());
         let of = |shelf| {
             let filed = todo::list(planning, shelf).into_iter();
             filed.filter(|filed| area.is_none_or(|area| filed.todo.area == area)).map(item)

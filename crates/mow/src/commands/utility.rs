@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 use mow_core::models::{self, FALLBACK};
 use mow_core::slug::slug;
@@ -19,18 +20,14 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub(crate) struct GenerateSlug {
     /// The text to make fit for a directory or a branch
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     text: String,
 }
 
 impl GenerateSlug {
-    pub(super) fn run(&self) -> Result<Output, Failure> {
-        if self.text.is_empty() {
-            return Err(Failure::refused("text required for a slug")
-                .hint("mow generate-slug \"User Accounts\""));
-        }
+    pub(super) fn run(&self) -> Output {
         let slug = slug(&self.text);
-        Ok(Output::with_raw(json!({ "slug": slug }), slug))
+        Output::with_raw(json!({ "slug": slug }), slug)
     }
 }
 
@@ -60,10 +57,7 @@ pub(crate) struct VerifyPathExists {
 }
 
 impl VerifyPathExists {
-    pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
-        if self.path.as_os_str().is_empty() {
-            return Err(Failure::refused("path required"));
-        }
+    pub(super) fn run(&self, context: &Context) -> Output {
         let kind = fs::metadata(context.named(&self.path)).ok().map(|meta| {
             if meta.is_dir() {
                 "directory"
@@ -74,7 +68,7 @@ impl VerifyPathExists {
             }
         });
         let exists = kind.is_some();
-        Ok(Output::with_raw(json!({ "exists": exists, "type": kind }), exists.to_string()))
+        Output::with_raw(json!({ "exists": exists, "type": kind }), exists.to_string())
     }
 }
 
@@ -82,14 +76,12 @@ impl VerifyPathExists {
 #[derive(Debug, Args)]
 pub(crate) struct ResolveModel {
     /// The agent, such as mow-executor
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     agent: String,
 }
 
 impl ResolveModel {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
-        if self.agent.is_empty() {
-            return Err(Failure::refused("agent required").hint("mow resolve-model mow-executor"));
-        }
         let config = context.config()?;
         let profile = config.settings().model_profile;
         let (model, known) = match model_of(&config, &self.agent) {

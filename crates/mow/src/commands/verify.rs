@@ -5,6 +5,7 @@ mod goals;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use mow_host::git::Git;
 use mow_store::{disk, plan, references};
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub(crate) enum Verify {
     /// Check that every plan of a phase has its summary
     PhaseCompleteness {
         /// The phase, such as 3 or 03
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         phase: String,
     },
     /// Check that the files a document refers to are there

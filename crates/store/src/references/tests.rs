@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn finds_tokens_and_coded_paths_once_each() {
     let text = "@.planning/STATE.md, (see @src/a.ts) @~/x/y.md.\n`src/a.ts` `src/b.rs` `b.rs` \
-        `http://a/b.c` `${HOME}/x.md` `{{dir}}/x.md` `src/dir/` `src/b.rs` `a/b.c1`\n\
+        `http://a/b.c` `${HOME}/x.md` `{{dir}}/x.md` `src/dir/` `src/b.rs` `a/b.c1` `cat a/b.c`\n\
         me@host/x.y @plain\n";
     assert_eq!(parse(text.as_bytes()), [".planning/STATE.md", "src/a.ts", "~/x/y.md", "src/b.rs"]);
 }

@@ -123,14 +123,13 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Takes the phases under the open milestone's heading, else all that are not complete on disk.
+    /// Takes the phases under the open milestone's heading, else all that are not done.
     fn new(survey: &'a Survey, context: &Context, roadmap: &[u8]) -> Self {
         let scheduled = survey.scheduled();
         let listed: Vec<PhaseNumber> =
             phases_in_progress(roadmap).unwrap_or_default().iter().map(|p| p.number).collect();
         let chosen: Vec<&Surveyed> = if listed.is_empty() {
-            let is_open = |phase: &&&Surveyed| phase.disk_status() != DiskStatus::Complete;
-            scheduled.iter().filter(is_open).copied().collect()
+            scheduled.iter().filter(|phase| !phase.is_done()).copied().collect()
         } else {
             listed.iter().filter_map(|number| survey.by_number(number)).collect()
         };

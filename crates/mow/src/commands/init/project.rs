@@ -149,6 +149,7 @@ pub(super) fn resume(context: &Context) -> Result<Output, Failure> {
 
 pub(super) fn todos(context: &Context, area: Option<&str>) -> Result<Output, Failure> {
     let config = context.config()?;
+    let area = area.filter(|area| !area.is_empty());
     let listing = Listing::load(context, area);
     let dir = |shelf: Shelf| format!(".planning/{}", shelf.dir());
     let has = |shelf: Shelf| exists(context, &shelf.dir());
