@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod claims;
 pub mod config;
 #[cfg(test)]
 mod corpus;
@@ -20,6 +21,7 @@ pub mod ndjson;
 pub mod phase_dirs;
 pub mod phase_files;
 pub mod plan;
+pub mod planning_copy;
 pub mod project;
 pub mod references;
 pub mod requirements;
@@ -33,3 +35,4 @@ pub mod templates;
 pub mod text;
 pub mod todo;
 mod values;
+pub mod worktree_home;
