@@ -1,6 +1,6 @@
 //! `mow template select|fill`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,6 +8,7 @@ use mow_core::slug::slug;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::PhaseDir;
 use mow_store::templates::{self, Checkpoint, Fill as Filling, Kind};
+use mow_store::worktree_home::Home;
 use mow_store::{plan, references};
 use serde_json::{Map, Value, json};
 
@@ -82,7 +83,7 @@ impl Template {
     }
 }
 
-fn select(context: &Context, path: &std::path::Path) -> Output {
+fn select(context: &Context, path: &Path) -> Output {
     let answer = |kind: &str, more: Value| {
         let template = format!("templates/summary-{kind}.md");
         let mut all = Map::new();
@@ -125,8 +126,7 @@ impl Fill {
         let slug = slug(dir.label().unwrap_or(name));
         let kind = match self.kind {
             Filled::Checkpoint => {
-                let phase = format!("{padded}-{slug}");
-                return self.checkpoint(context, &phase, &padded, &plan);
+                return self.checkpoint(context, &dir, &format!("{padded}-{slug}"), &plan);
             }
             Filled::Summary => Kind::Summary,
             Filled::Plan => Kind::Plan,
@@ -200,13 +200,16 @@ impl Fill {
     fn checkpoint(
         &self,
         context: &Context,
+        dir: &PhaseDir,
         phase: &str,
-        padded: &str,
         plan: &str,
     ) -> Result<Output, Failure> {
         let template = context.template("checkpoint.md")?;
-        let worktree = self.worktree.clone();
-        let worktree = worktree.unwrap_or_else(|| format!(".claude/worktrees/phase-{padded}"));
+        let worktree = match &self.worktree {
+            Some(worktree) => worktree.clone(),
+            None => worktree_of(context, dir)?,
+        };
+        let padded = dir.number.map_or_else(|| dir.name.clone(), |number| number.padded());
         let (now, plan_id) = (now(), format!("{padded}-{plan}"));
         let values = Checkpoint {
             phase,
@@ -222,4 +225,13 @@ impl Fill {
         let answer = json!({ "filled": true, "content": content, "template": "checkpoint" });
         Ok(Output::with_raw(answer, content))
     }
+}
+
+/// Returns where the worktree of a phase is, whether it exists or not.
+fn worktree_of(context: &Context, dir: &PhaseDir) -> Result<String, Failure> {
+    let Some(number) = dir.number else { return Ok("unknown".to_owned()) };
+    let root = context.project.main_root().unwrap_or(&context.project.root);
+    let home = Home::resolve(root, &context.config()?)
+        .map_err(|error| Failure::refused(error.to_string()))?;
+    Ok(home.dir.join(home.name(&number)).display().to_string())
 }

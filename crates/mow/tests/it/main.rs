@@ -14,6 +14,7 @@ mod storm;
 mod streams;
 mod table;
 mod usage;
+mod utility;
 
 use mow_testkit::sandbox::Sandbox;
 
