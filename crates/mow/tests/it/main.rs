@@ -3,6 +3,7 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod commit;
 mod frontmatter;
 mod place;
 mod roadmap;
@@ -12,6 +13,7 @@ mod state;
 mod status;
 mod storm;
 mod streams;
+mod summary;
 mod table;
 mod usage;
 mod utility;
