@@ -15,8 +15,10 @@ mod storm;
 mod streams;
 mod summary;
 mod table;
+mod template;
 mod usage;
 mod utility;
+mod verify;
 
 use mow_testkit::sandbox::Sandbox;
 
