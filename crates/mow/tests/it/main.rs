@@ -5,6 +5,7 @@
 
 mod commit;
 mod frontmatter;
+mod init;
 mod place;
 mod roadmap;
 mod roadmap_dag;
