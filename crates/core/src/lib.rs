@@ -6,6 +6,7 @@
 
 pub mod depends;
 pub mod graph;
+pub mod models;
 pub mod phase;
 pub mod roadmap;
 pub mod slug;

@@ -4,12 +4,16 @@
 //! with those variables removed that would point git at another repository. Output is taken as
 //! bytes in machine formats; nothing parses git's English.
 
+mod worktrees;
+
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
+
+pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
 /// Variables that would redirect git away from the directory we chose.
 const SCRUBBED: &[&str] = &[

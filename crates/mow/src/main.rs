@@ -10,6 +10,7 @@ mod context;
 mod failure;
 mod help;
 mod output;
+mod teams;
 mod terminal;
 
 use std::process::ExitCode;

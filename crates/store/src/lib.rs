@@ -6,10 +6,12 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod claims;
 pub mod config;
 #[cfg(test)]
 mod corpus;
 pub mod dashboard;
+pub mod digest;
 pub mod disk;
 pub mod frontmatter;
 pub mod json_edit;
@@ -19,7 +21,9 @@ pub mod ndjson;
 pub mod phase_dirs;
 pub mod phase_files;
 pub mod plan;
+pub mod planning_copy;
 pub mod project;
+pub mod references;
 pub mod requirements;
 pub mod roadmap;
 mod sections;
@@ -28,6 +32,8 @@ pub mod state;
 pub mod status;
 pub mod summary;
 pub mod survey;
+pub mod templates;
 pub mod text;
 pub mod todo;
 mod values;
+pub mod worktree_home;

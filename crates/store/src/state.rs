@@ -3,12 +3,17 @@
 //! Two dialects and a frontmatter block are read: bold fields near the top (`**Current Phase:**`),
 //! plain fields under `## Current Position` (`Phase: 3 of 7 (Name)`), and YAML keys
 //! (`current_phase`). [`snapshot`] puts them together; [`active`] is the table of running phases;
+//! [`assignments`] and [`verification`] are tables that commands keep; [`merge`] joins two versions;
 //! [`sections`] adds to the lists. Everything else in the file belongs to people and stays as it is.
 
 pub mod active;
+pub mod assignments;
+pub mod merge;
 mod position;
+mod rows;
 pub mod sections;
 pub mod snapshot;
+pub mod verification;
 
 use std::ops::Range;
 

@@ -3,10 +3,12 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod commit;
 mod corpus;
 mod doctor;
 mod frontmatter;
 mod identity;
+mod init;
 mod install;
 mod manual;
 mod overview;
@@ -19,8 +21,12 @@ mod state;
 mod status;
 mod storm;
 mod streams;
+mod summary;
 mod table;
+mod template;
 mod usage;
+mod utility;
+mod verify;
 
 use mow_testkit::sandbox::Sandbox;
 

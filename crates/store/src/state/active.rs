@@ -252,7 +252,8 @@ fn split_phase(cell: &str) -> (String, String) {
     }
 }
 
-fn same_phase(a: &str, b: &str) -> bool {
+/// Compares phases as numbers: `3` and `03` are one.
+pub(crate) fn same_phase(a: &str, b: &str) -> bool {
     match (PhaseNumber::parse(a.trim()), PhaseNumber::parse(b.trim())) {
         (Some(a), Some(b)) => a == b,
         _ => a.trim().eq_ignore_ascii_case(b.trim()),
@@ -260,7 +261,7 @@ fn same_phase(a: &str, b: &str) -> bool {
 }
 
 /// Returns the document with its next-unblockable line recomputed.
-fn refresh_next(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn refresh_next(bytes: &[u8]) -> Vec<u8> {
     let rows = parse(bytes).unwrap_or_default();
     let next = next_unblockable(&rows);
     let text = Text::new(bytes);
