@@ -9,7 +9,10 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod help;
 mod output;
+mod teams;
+mod terminal;
 
 use std::process::ExitCode;
 

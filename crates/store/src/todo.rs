@@ -3,6 +3,8 @@
 //! The keys are read in the block at the top and, where there is none, at the start of any line.
 //! Start with [`parse`] and [`add_line`].
 
+mod shelf;
+
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +13,8 @@ use serde_json::Value as Json;
 use crate::frontmatter::{self, EditError, Frontmatter, Value};
 use crate::text::{Text, list};
 use crate::values;
+
+pub use shelf::{Filed, Shelf, is_file_name, list};
 
 /// A todo as its file states it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,22 +3,33 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod commit;
 mod corpus;
+mod doctor;
 mod frontmatter;
 mod identity;
+mod init;
+mod install;
+mod manual;
+mod overview;
 mod place;
 mod roadmap;
 mod roadmap_dag;
 mod snapshot;
+mod start;
 mod state;
 mod state_fields;
 mod state_lists;
 mod status;
 mod storm;
 mod streams;
+mod summary;
 mod table;
 mod team;
+mod template;
 mod usage;
+mod utility;
+mod verify;
 mod worktree;
 mod worktree_claims;
 mod worktree_life;

@@ -49,6 +49,8 @@ pub struct Task {
     pub range: Range<usize>,
     /// The line it begins on, counted from one.
     pub line: usize,
+    /// Whether it is a `<task>` and no mere heading.
+    pub tagged: bool,
 }
 
 /// One element of a task.
@@ -109,7 +111,8 @@ fn tagged(text: &Text<'_>, seen: &str) -> Vec<Task> {
         let (end, after) = close.map_or((next, next), |close| (close.start, close.end));
         let elements = elements(text, seen, tag.end..end);
         let attributes = attributes(&seen[open + "<task".len()..tag.end - 1]);
-        let mut task = Task { attributes, elements, range: open..after, ..Task::default() };
+        let mut task =
+            Task { attributes, elements, range: open..after, tagged: true, ..Task::default() };
         task.line = text.line_at(open) + 1;
         task.name = task.element("name").or(task.attribute("name")).unwrap_or("").to_owned();
         tasks.push(task);
@@ -254,6 +257,7 @@ fn headed(text: &Text<'_>) -> Vec<Task> {
             elements: fields(text, found.line + 1..last),
             range: start..end,
             line: found.line + 1,
+            tagged: false,
         });
     }
     tasks

@@ -234,7 +234,15 @@ fn entry(outline: &Outline<'_>, group: &Group, around: Surroundings<'_>) -> Entr
     let ticked = group.of_kind(Kind::Checklist).find_map(|place| place.done);
     let listed = group.of_kind(Kind::Checklist).any(|place| place.bold);
     let lacks_details = listed && !phase.sources.heading;
-    Entry { phase, goal, depends_text: stated, ticked: ticked == Some(true), lacks_details }
+    let requirements = sections.iter().find_map(Section::requirements).unwrap_or_default();
+    Entry {
+        phase,
+        goal,
+        depends_text: stated,
+        requirements,
+        ticked: ticked == Some(true),
+        lacks_details,
+    }
 }
 
 /// Returns the name of the best place that has one.

@@ -119,7 +119,7 @@ pub(super) fn commits(text: &Text<'_>, front: Option<&Frontmatter>) -> Vec<Strin
             collect(text.slice(cell.clone()), true, &mut found);
         } else if line < section_end {
             collect(content, false, &mut found);
-        } else if list::item_at(text, line).is_some() || content.trim_start().starts_with("**") {
+        } else if list::item_at(text, line).is_some() || opens_with_label(content) {
             collect_after_word(content, &mut found);
         }
     }
@@ -140,6 +140,12 @@ impl Distinct {
             self.words.push(word.to_owned());
         }
     }
+}
+
+/// Returns whether a line begins in bold, or with the word `commit`.
+fn opens_with_label(line: &str) -> bool {
+    let word = line.trim_start();
+    word.starts_with("**") || word.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("commit"))
 }
 
 fn commit_sections(text: &Text<'_>, headings: &[Heading]) -> impl Iterator<Item = Range<usize>> {
