@@ -5,7 +5,6 @@
 //! their commands become messages to the lead, the others are refused with the command to use.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
 use mow_store::claims::{self, Claims};
@@ -63,15 +62,7 @@ fn listed_worker(context: &Context) -> Result<Option<Worker>, Failure> {
 
 /// Returns whether a lead is alive; looks without creating anything.
 fn is_led(project: &Project) -> Result<bool, Failure> {
-    let path = lead_lock(project);
-    if !path.exists() {
-        return Ok(false);
-    }
-    match Lock::acquire(&path, Duration::ZERO) {
-        Ok(_) => Ok(false),
-        Err(DiskError::Busy { .. }) => Ok(true),
-        Err(error) => Err(error.into()),
-    }
+    Ok(disk::is_locked(&lead_lock(project))?)
 }
 
 impl Worker {

@@ -37,7 +37,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use append::{Append, Keep};
-pub use lock::{Holder, Lock};
+pub use lock::{Holder, Lock, is_locked};
 pub use space::free_bytes;
 pub use spill::spill;
 

@@ -51,6 +51,30 @@ pub struct Lock {
     holder_note: Option<Vec<u8>>,
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is just being started may still share it.
+        // Nothing can be done if this fails, and then the lock ends with this process.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Returns whether somebody holds the lock on `path`; takes nothing and creates nothing.
+///
+/// Those who ask at the same time do not see each other.
+pub fn is_locked(path: &Path) -> Result<bool, DiskError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(DiskError::io("open", path)(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| false).map_err(DiskError::io("unlock", path)),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(DiskError::io("lock", path)(error)),
+    }
+}
+
 impl Lock {
     /// Takes the lock on `path`, waiting for others at most as long as `wait`.
     ///

@@ -1,3 +1,5 @@
+//! Which milestone a roadmap is working on.
+
 use super::{current_milestone, phases_in_progress};
 
 fn current(text: &str) -> (String, String) {
