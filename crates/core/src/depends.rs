@@ -10,10 +10,12 @@
 //! | a phase in parentheses | none, unless it says "depends on", or nothing outside names a phase |
 //! | parallel, independent, soft, benefits from, best after, before | what follows is no dependency |
 //! | a range | every phase of it that exists |
-//! | all previous phases | every lower number of the same block |
+//! | all previous phases | every lower number of the same milestone |
 
 mod numbers;
 mod words;
+
+use std::borrow::Cow;
 
 use crate::phase::PhaseNumber;
 
@@ -24,6 +26,8 @@ pub struct Surroundings<'a> {
     pub own: &'a PhaseNumber,
     /// The phases of the same block of numbering.
     pub known: &'a [PhaseNumber],
+    /// The phases of the same milestone, which "all previous phases" means.
+    pub peers: &'a [PhaseNumber],
 }
 
 /// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
@@ -34,7 +38,7 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     if words::says_nothing(&outer) {
         // `None (depends on Phase 3 for data)` still names one.
     } else if words::says_all_previous(&outer) {
-        found.extend(around.known.iter().filter(|number| *number < around.own).copied());
+        found.extend(around.peers.iter().filter(|number| *number < around.own).copied());
     } else {
         numbers::collect(&outer, around.known, &mut found);
         if found.is_empty() {
@@ -53,7 +57,10 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
 }
 
 /// Replaces full-width punctuation by its ASCII relatives.
-fn unify(text: &str) -> String {
+fn unify(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     let unified = text.chars().map(|c| match c {
         '（' => '(',
         '）' => ')',
@@ -63,7 +70,7 @@ fn unify(text: &str) -> String {
         '。' => '.',
         c => c,
     });
-    unified.collect()
+    Cow::Owned(unified.collect())
 }
 
 /// Returns the text outside parentheses and the remarks inside them.

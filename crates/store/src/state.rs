@@ -50,3 +50,6 @@ pub(crate) fn sections_named(text: &Text<'_>, names: &[&str]) -> Vec<Section> {
     });
     sections.collect()
 }
+
+#[cfg(test)]
+mod properties;

@@ -6,7 +6,7 @@ use crate::phase::PhaseNumber;
 /// Collects the phases that a text outside parentheses names as hard dependencies.
 pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
     let mut remark = false;
-    for clause in clauses(text) {
+    for (index, clause) in clauses(text).into_iter().enumerate() {
         // What follows a dash explains the phases before it: it adds none once there are some.
         remark = remark || clause.after_dash;
         if remark && !found.is_empty() && strip_phase_word(clause.text.trim()).is_none() {
@@ -20,7 +20,11 @@ pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNu
             }
             let hard = before_soft_word(segment);
             soft = hard.is_some();
-            scan(hard.unwrap_or(segment), known, true, found);
+            // `Phase 2 and in parallel with 3` needs 2; a later sentence about what is parallel, or
+            // usually comes first, needs nothing.
+            if !(soft && index > 0) {
+                scan(hard.unwrap_or(segment), known, true, found);
+            }
         }
     }
 }
@@ -39,38 +43,38 @@ struct Clause<'a> {
 
 /// Splits a text at semicolons, at the ends of sentences and at dashes with blanks around them.
 fn clauses(text: &str) -> Vec<Clause<'_>> {
-    const ENDS: &[(&str, bool)] = &[
-        (";", false),
-        (". ", false),
-        ("\n", false),
-        (" — ", true),
-        (" – ", true),
-        (" - ", true),
-        (" -- ", true),
-    ];
     let mut clauses = Vec::new();
-    let mut rest = text;
+    let mut start = 0;
     let mut after_dash = false;
-    loop {
-        let next = ENDS
-            .iter()
-            .filter_map(|(end, dash)| rest.find(end).map(|at| (at, end.len(), *dash)))
-            .filter(|(at, width, dash)| !(*dash && is_range(&rest[..*at], &rest[at + width..])))
-            .min();
-        let Some((at, width, dash)) = next else {
-            clauses.push(Clause { text: rest, after_dash });
-            return clauses;
+    for (at, c) in
+        text.char_indices().filter(|(_, c)| matches!(c, ';' | '\n' | '.' | '—' | '–' | '-'))
+    {
+        if at < start {
+            continue;
+        }
+        let after = text[at..].trim_start_matches(c);
+        let is_dash = matches!(c, '—' | '–' | '-');
+        let ends = match c {
+            ';' | '\n' => true,
+            '.' => after.starts_with(' '),
+            _ => {
+                text[..at].ends_with(' ') && after.starts_with(' ') && !is_range(&text[..at], after)
+            }
         };
-        clauses.push(Clause { text: &rest[..at], after_dash });
-        rest = &rest[at + width..];
-        after_dash = dash;
+        if ends {
+            clauses.push(Clause { text: &text[start..at], after_dash });
+            start = text.len() - after.len();
+            after_dash = is_dash;
+        }
     }
+    clauses.push(Clause { text: &text[start..], after_dash });
+    clauses
 }
 
 /// A dash between two numbers is a range, blanks or not.
 fn is_range(before: &str, after: &str) -> bool {
-    before.ends_with(|c: char| c.is_ascii_digit())
-        && after.starts_with(|c: char| c.is_ascii_digit())
+    before.trim_end().ends_with(|c: char| c.is_ascii_digit())
+        && after.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Walks over a segment: a number counts after the word "phase", in a list that such a number
@@ -78,6 +82,7 @@ fn is_range(before: &str, after: &str) -> bool {
 fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseNumber>) {
     let mut rest = segment.trim_start_matches([' ', '*', '_', '`', '"']);
     let mut expected = bare;
+    let mut announced = false;
     let mut previous = ' ';
     while let Some(c) = rest.chars().next() {
         // `feat/phase-156-x` is the name of a branch, `1.3` in `v1.3` part of a version.
@@ -85,20 +90,33 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
         if (at_word || !c.is_ascii())
             && let Some(after) = strip_phase_word(rest)
         {
-            (expected, rest, previous) = (true, after, ' ');
+            (expected, announced, rest, previous) = (true, true, after, ' ');
             continue;
         }
         if (c.is_ascii_digit() && at_word && expected)
+            && (announced || !counts_things(rest))
             && let Some(after) = take_number(rest, known, found)
         {
             (expected, rest) = list_goes_on(after);
-            previous = ' ';
+            (announced, previous) = (false, ' ');
             continue;
         }
         expected = expected && !c.is_alphanumeric();
         previous = c;
         rest = &rest[c.len_utf8()..];
     }
+}
+
+/// What a number that is no phase may count.
+const UNITS: &[&str] = &[
+    "day", "week", "month", "hour", "minute", "plan", "task", "test", "table", "item", "run",
+    "time", "step", "file",
+];
+
+/// Returns whether a number is a count of something: `3 days`.
+fn counts_things(text: &str) -> bool {
+    let after = PhaseNumber::parse_prefix(text).map_or("", |(_, after)| after.trim_start());
+    UNITS.iter().any(|unit| after.starts_with(unit))
 }
 
 /// Reads a number or a range and returns what follows.

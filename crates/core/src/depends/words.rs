@@ -58,6 +58,10 @@ const SOFT: &[&str] = &[
     "in any order",
     "nice to have",
     "recommended but",
+    "typically",
+    "usually",
+    "ideally",
+    "preferably",
     "unlike",
     "instead of",
 ];

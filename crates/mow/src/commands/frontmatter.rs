@@ -115,7 +115,9 @@ fn get(context: &Context, file: &Path, field: Option<&str>) -> Result<Output, Fa
 /// is text: phase 6.10 is not 6.1.
 fn parse_value(typed: &str) -> Value {
     let parsed = serde_json::from_str(typed).ok();
-    let kept = parsed.filter(|value: &Value| !value.is_number() || value.to_string() == typed);
+    let is_same =
+        |value: &Value| value.as_number().is_none_or(|number| number.to_string() == typed);
+    let kept = parsed.filter(is_same);
     kept.unwrap_or_else(|| json!(typed))
 }
 

@@ -103,7 +103,7 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
     let mention = mention::named(content)?;
     Some(Declaration {
         kind: Kind::Heading,
-        name: title::of_heading(&mention.title),
+        name: title::of_heading(&mention.title).to_owned(),
         line: heading.line,
         done: verdict::of_marks(content),
         bold: false,
@@ -118,14 +118,11 @@ fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
     let content = text.slice(item.text.clone());
     let mention = mention::named(content)?;
     let kind = if item.tick.is_some() { Kind::Checklist } else { Kind::Bullet };
-    let bold_only = !mention.tail.is_empty();
+    // Where the name is in bold, a dash in it is part of it.
+    let cut = if mention.tail.is_empty() { title::of_item } else { title::of_heading };
     Some(Declaration {
         kind,
-        name: if bold_only {
-            title::of_heading(&mention.title)
-        } else {
-            title::of_item(&mention.title)
-        },
+        name: cut(&mention.title).to_owned(),
         line,
         done: item.done().or_else(|| verdict::of_marks(content)),
         bold: content.starts_with("**"),
@@ -208,7 +205,7 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         if title.is_empty() { plain(&row.cell(text, columns.name)).into_owned() } else { title };
     Some(Declaration {
         kind: Kind::Table,
-        name: title::of_heading(&title),
+        name: title::of_heading(&title).to_owned(),
         line: row.line,
         done,
         bold: false,

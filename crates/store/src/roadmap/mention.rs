@@ -90,6 +90,10 @@ fn read_number(text: &str, tail: &str, cell: bool) -> Option<Mention> {
     let written = text[..text.len() - rest.len()].to_owned();
     // A bold `**Phase 3**` has its separator and name behind the bold part.
     let (title, tail) = match separated(rest) {
+        // `**Phase 3:** Name` has said its separator, `**Phase 3** Name` has not.
+        Some("") if !tail.is_empty() && !rest.trim().is_empty() => {
+            (plain(tail).into_owned(), String::new())
+        }
         Some("") if !tail.is_empty() => (separated(&plain(tail))?.to_owned(), String::new()),
         Some(title) => (title.to_owned(), plain(tail).into_owned()),
         None if cell && rest.starts_with(' ') => (rest.trim().to_owned(), String::new()),
@@ -114,8 +118,8 @@ fn separated(rest: &str) -> Option<&str> {
     if let Some(title) = separators.iter().chain(DASHES).find_map(|sign| rest.strip_prefix(sign)) {
         return Some(title.trim());
     }
-    if let Some(remark) = rest.strip_prefix('(') {
-        let after = remark.split_once(')')?.1;
+    if let Some(remark) = rest.strip_prefix(['(', '[']) {
+        let after = remark.split_once([')', ']'])?.1;
         return separated(after);
     }
     // A status sign may stand where the name would: `Phase 3 ✅`.

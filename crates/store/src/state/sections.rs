@@ -2,7 +2,7 @@
 
 use super::{Section, section};
 use crate::text::Text;
-use crate::text::inline::fold_blanks;
+use crate::text::inline::{fold_blanks, guard, unguard};
 use crate::text::list::item_at;
 use crate::text::splice::{Splice, apply};
 
@@ -26,7 +26,7 @@ pub(super) fn blockers(text: &Text<'_>) -> Vec<String> {
     let Some(section) = section(text, BLOCKERS) else { return Vec::new() };
     let items = section.lines.filter_map(|line| item_at(text, line));
     let items = items.filter(|item| item.indent < 2 && item.done() != Some(true));
-    let texts = items.map(|item| text.raw(item.text));
+    let texts = items.map(|item| unguard(&text.raw(item.text)).into_owned());
     texts.filter(|text| !text.trim().is_empty() && !is_placeholder(text)).collect()
 }
 
@@ -41,7 +41,7 @@ pub fn add_blocker(bytes: &[u8], blocker: &str) -> Option<Vec<u8>> {
 /// placeholder if there is one.
 pub(crate) fn add_item(text: &Text<'_>, section: &Section, item: &str) -> Vec<Splice> {
     let ending = text.line_ending();
-    let entry = format!("- {}", fold_blanks(item));
+    let entry = format!("- {}", guard(&fold_blanks(item)));
     let placeholder =
         section.own.clone().find(|line| is_placeholder(&text.raw(text.lines()[*line].range())));
     let last = section

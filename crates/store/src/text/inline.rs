@@ -48,6 +48,20 @@ fn keep(result: &mut String, text: &str, width: usize) -> usize {
     width
 }
 
+/// Writes a value so that it cannot open a comment, which would hide what follows it.
+pub fn guard(value: &str) -> Cow<'_, str> {
+    if value.contains("<!--") { value.replace("<!--", "&lt;!--").into() } else { value.into() }
+}
+
+/// Reads back what [`guard`] wrote.
+pub fn unguard(written: &str) -> Cow<'_, str> {
+    if written.contains("&lt;!--") {
+        written.replace("&lt;!--", "<!--").into()
+    } else {
+        written.into()
+    }
+}
+
 /// Returns the text with every run of blanks made one space.
 pub fn fold_blanks(text: &str) -> Cow<'_, str> {
     let text = text.trim();
