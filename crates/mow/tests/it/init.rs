@@ -60,7 +60,8 @@ fn answers(project: &Sandbox, call: &[&str], expected: &Value) {
         let ran = project.call(call.iter().chain(raw)).run();
         let today = project.call(["current-timestamp", "date", "--raw"]).run().quietly();
         let printed = mask_now(&ran.quietly()).replace(&today, "TODAY");
-        assert_eq!(printed, serde_json::to_string_pretty(expected).unwrap(), "{call:?}");
+        let pretty = serde_json::to_string_pretty(expected).expect("JSON can be printed");
+        assert_eq!(printed, pretty, "{call:?}");
     }
 }
 
