@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
+use crate::caller;
 use crate::commands::Command;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -45,6 +46,7 @@ impl Request {
             }
             Self::Run(cli) => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
+                caller::guard(&context)?;
                 let output = cli.command.run(&context).map_err(|failure| {
                     if cli.command.is_of_contract() { failure.of_contract() } else { failure }
                 })?;
@@ -71,6 +73,18 @@ pub(crate) fn parse() -> Result<Request, Failure> {
         }
         Err(error) => Err(explain(&error)),
     }
+}
+
+/// Returns the command that was called and its subcommands, aliases resolved.
+pub(crate) fn called_command() -> Vec<String> {
+    let args = std::env::args_os().filter(|arg| arg != "--raw");
+    let Ok(mut matches) = Cli::command().try_get_matches_from(args) else { return Vec::new() };
+    let mut words = Vec::new();
+    while let Some((word, inner)) = matches.remove_subcommand() {
+        words.push(word);
+        matches = inner;
+    }
+    words
 }
 
 /// Turns a wrong call into a sentence and a hint.

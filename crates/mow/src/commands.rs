@@ -13,6 +13,7 @@ mod template;
 mod todo;
 mod utility;
 mod verify;
+mod worktree;
 
 use clap::Subcommand;
 
@@ -34,6 +35,9 @@ pub(crate) enum Command {
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
     Status(status::Status),
+    /// Claim phases, make and merge the worktrees they are worked on in
+    #[command(subcommand)]
+    Worktree(worktree::Worktree),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -92,6 +96,7 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
+            Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command } => command.is_some(),
             _ => true,
         }
@@ -103,6 +108,7 @@ impl Command {
             Self::State(command) => command.run(context),
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),
+            Self::Worktree(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command) } => command.run(context),
             Self::Init { command: None } => init::bare(),

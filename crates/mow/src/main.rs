@@ -4,6 +4,7 @@
 //! `mow-core` and read by `mow-store`. Start with [`cli`] for what can be called, then
 //! [`commands`].
 
+mod caller;
 mod cli;
 mod commands;
 mod context;

@@ -129,3 +129,8 @@ fn report(failure: &Failure) {
 pub(crate) fn warn(message: &str) {
     let _ = writeln!(anstream::stderr(), "Warning: {message}");
 }
+
+/// Writes a line about what was done on the side, which never changes the answer or the exit code.
+pub(crate) fn notice(message: &str) {
+    let _ = writeln!(anstream::stderr(), "MOW: {message}");
+}

@@ -26,14 +26,15 @@ pub fn mirror(
     if is_same_dir(from, &target) {
         return Ok(Vec::new());
     }
-    let source = files(from)?;
+    let Listing { files: source, dirs } = list(from)?;
     let writer = Writer::open(to, WAIT_DEFAULT)?;
-    for file in source.iter().filter(|file| !keeps(file)) {
-        let place = target.join(file);
-        writer.create_dir(place.parent().unwrap_or(&target))?;
-        writer.copy(&from.join(file), &place)?;
+    for dir in dirs.iter().filter(|dir| !keeps(dir)) {
+        writer.create_dir(&target.join(dir))?;
     }
-    for file in files(&target)?.difference(&source).filter(|file| !keeps(file)) {
+    for file in source.iter().filter(|file| !keeps(file)) {
+        writer.copy(&from.join(file), &target.join(file))?;
+    }
+    for file in list(&target)?.files.difference(&source).filter(|file| !keeps(file)) {
         writer.remove_file(&target.join(file))?;
     }
     drop(writer);
@@ -43,7 +44,7 @@ pub fn mirror(
 
 /// Returns the files below a directory that another one does not have in the same form.
 pub fn missing_in(from: &Path, other: &Path) -> Result<Vec<PathBuf>, DiskError> {
-    let own = files(from)?;
+    let own = list(from)?.files;
     Ok(own.into_iter().filter(|file| !is_equal(&from.join(file), &other.join(file))).collect())
 }
 
@@ -55,9 +56,16 @@ fn is_equal(a: &Path, b: &Path) -> bool {
     matches!((disk::read(a), disk::read(b)), (Ok(Some(a)), Ok(Some(b))) if a == b)
 }
 
-/// Lists the files below a directory, relative to it; none when it is not there.
-fn files(dir: &Path) -> Result<BTreeSet<PathBuf>, DiskError> {
-    let mut found = BTreeSet::new();
+/// What is below a directory, relative to it; parents stand before what they hold.
+#[derive(Default)]
+struct Listing {
+    files: BTreeSet<PathBuf>,
+    dirs: BTreeSet<PathBuf>,
+}
+
+/// Lists what is below a directory; nothing when it is not there.
+fn list(dir: &Path) -> Result<Listing, DiskError> {
+    let mut found = Listing::default();
     let mut open = vec![(PathBuf::new(), 0)];
     while let Some((below, depth)) = open.pop() {
         let place = dir.join(&below);
@@ -70,6 +78,7 @@ fn files(dir: &Path) -> Result<BTreeSet<PathBuf>, DiskError> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.map_err(failed)?,
         };
+        found.dirs.insert(below.clone());
         for entry in entries {
             let entry = entry.map_err(failed)?;
             let kind = entry.file_type().map_err(failed)?;
@@ -82,7 +91,7 @@ fn files(dir: &Path) -> Result<BTreeSet<PathBuf>, DiskError> {
                 open.push((path, depth + 1));
             } else if entry.path().is_file() {
                 // A link counts as the file it leads to; one to a directory is left out.
-                found.insert(path);
+                found.files.insert(path);
             }
         }
     }

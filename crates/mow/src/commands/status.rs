@@ -104,7 +104,8 @@ fn missing(context: &Context, phase: &str, path: &Path) -> Failure {
         .hint(format!("mow status init {phase}"))
 }
 
-fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
+/// Writes the file anew; `worktree create` does so in the worktree it made.
+pub(super) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
     let place = find(context, phase)?;
     let mut plans = Vec::new();
     for file in place.dir.of(Artifact::Plan) {

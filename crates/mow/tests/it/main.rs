@@ -20,6 +20,11 @@ mod template;
 mod usage;
 mod utility;
 mod verify;
+mod worktree;
+mod worktree_claims;
+mod worktree_life;
+mod worktree_merge;
+mod worktree_worker;
 
 use mow_testkit::sandbox::Sandbox;
 

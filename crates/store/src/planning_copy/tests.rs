@@ -56,3 +56,13 @@ fn files_that_only_one_side_has_are_named() {
     let missing = missing_in(&from.path().join(".planning"), &to.path().join(".planning"));
     assert_eq!(missing.unwrap(), [Path::new("b")]);
 }
+
+#[test]
+fn empty_directories_are_made_too() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir_all(from.path().join(".planning/phases/03-a")).unwrap();
+    write(to.path(), "STATE.md", "x");
+    let project = Project::find(to.path()).unwrap();
+    mirror(&from.path().join(".planning"), &project, |_| false).unwrap();
+    assert!(to.path().join(".planning/phases/03-a").is_dir());
+}
