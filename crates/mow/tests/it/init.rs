@@ -541,3 +541,18 @@ fn d50_long_answers_go_to_files_with_names_nobody_can_guess() {
 fn init_lists_its_subcommands_when_it_knows_none() {
     sandbox().call(["init", "nothing"]).run().refuses("execute-phase");
 }
+
+#[test]
+fn every_bundle_but_auto_releases_claims_of_worktrees_that_are_gone() {
+    let state = "# State\n\n## Worktree Assignments\n\n\
+        | Worktree | Branch | Phase | Plan | Status | Started | Agent |\n\
+        |---|---|---|---|---|---|---|\n\
+        | /gone/p03 | phase-03 | 3 | — | executing | 2026-01-02T03:04:05.000Z | a |\n";
+    let project = project();
+    project.git(".", &["init", "--quiet"]);
+    project.write(".planning/STATE.md", state);
+    assert!(project.call(["init", "auto"]).run().status.success());
+    assert_eq!(project.text(".planning/STATE.md"), state);
+    assert!(project.call(["init", "resume"]).run().status.success());
+    assert!(!project.text(".planning/STATE.md").contains("/gone/p03"));
+}
