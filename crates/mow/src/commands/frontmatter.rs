@@ -88,11 +88,7 @@ fn not_found(file: &Path) -> Output {
 }
 
 fn load(context: &Context, file: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let path = context.named(file);
-    if path.is_dir() {
-        return Ok(None);
-    }
-    Ok(disk::read(&path)?.filter(|bytes| !bytes.is_empty()))
+    Ok(disk::read(&context.named(file))?.filter(|bytes| !bytes.is_empty()))
 }
 
 fn get(context: &Context, file: &Path, field: Option<&str>) -> Result<Output, Failure> {

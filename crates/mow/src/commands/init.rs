@@ -80,7 +80,7 @@ pub(crate) enum Init {
 impl Init {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         if !matches!(self, Self::Auto) {
-            // MERGE: the worktree family's silent cleanup of claims goes here.
+            super::worktree::clean_silently(context);
         }
         match self {
             Self::ExecutePhase { phase, include } => {

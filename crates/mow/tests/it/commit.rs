@@ -79,10 +79,16 @@ fn d45_a_real_failure_is_told_from_nothing_to_commit() {
     assert_eq!(ran.stdout, "nothing");
 }
 
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 fn make_executable(project: &Sandbox, path: &str) {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(project.root().join(path), mode).unwrap();
+    std::fs::set_permissions(project.root().join(path), mode).expect("it was just written");
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+fn remove(project: &Sandbox, path: &str) {
+    std::fs::remove_file(project.root().join(path)).expect("it was there");
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn amend_keeps_the_message_and_what_is_staged() {
 #[test]
 fn removed_files_are_committed_as_removed() {
     let project = repository();
-    std::fs::remove_file(project.root().join(".planning/STATE.md")).unwrap();
+    remove(&project, ".planning/STATE.md");
     let call = ["commit", "drop", "--files", ".planning/STATE.md"];
     assert_eq!(project.call(call).run().json()["committed"], json!(true));
     assert_eq!(project.git(".", &["ls-files"]), "src/a.rs\n");

@@ -60,7 +60,8 @@ fn answers(project: &Sandbox, call: &[&str], expected: &Value) {
         let ran = project.call(call.iter().chain(raw)).run();
         let today = project.call(["current-timestamp", "date", "--raw"]).run().quietly();
         let printed = mask_now(&ran.quietly()).replace(&today, "TODAY");
-        assert_eq!(printed, serde_json::to_string_pretty(expected).unwrap(), "{call:?}");
+        let pretty = serde_json::to_string_pretty(expected).expect("JSON can be printed");
+        assert_eq!(printed, pretty, "{call:?}");
     }
 }
 
@@ -539,4 +540,19 @@ fn d50_long_answers_go_to_files_with_names_nobody_can_guess() {
 #[test]
 fn init_lists_its_subcommands_when_it_knows_none() {
     sandbox().call(["init", "nothing"]).run().refuses("execute-phase");
+}
+
+#[test]
+fn every_bundle_but_auto_releases_claims_of_worktrees_that_are_gone() {
+    let state = "# State\n\n## Worktree Assignments\n\n\
+        | Worktree | Branch | Phase | Plan | Status | Started | Agent |\n\
+        |---|---|---|---|---|---|---|\n\
+        | /gone/p03 | phase-03 | 3 | — | executing | 2026-01-02T03:04:05.000Z | a |\n";
+    let project = project();
+    project.git(".", &["init", "--quiet"]);
+    project.write(".planning/STATE.md", state);
+    assert!(project.call(["init", "auto"]).run().status.success());
+    assert_eq!(project.text(".planning/STATE.md"), state);
+    assert!(project.call(["init", "resume"]).run().status.success());
+    assert!(!project.text(".planning/STATE.md").contains("/gone/p03"));
 }

@@ -81,10 +81,10 @@ pub fn default_of(path: &str) -> Option<Value> {
         "multi_phase.merge_timing" => json!("batch"),
         "multi_phase.worktree_metadata_push"
         | "feedback.terminal_bell"
-        | "feedback.dashboard_redraw" => json!(false),
+        | "feedback.dashboard_redraw"
+        | "workflow.auto_advance" => json!(false),
         "feedback.event_log_count" => json!(6),
         "worker.stage_gates" => json!("none"),
-        "workflow.auto_advance" => json!(false),
         "workflow.verifier" => json!(true),
         "multi_phase.max_workers" => json!(3),
         "multi_phase.max_agents" => json!(4),

@@ -39,7 +39,7 @@ fn looks_in_the_file_then_at_defaults() {
     assert_eq!(config.lookup("a.b"), Some(json!([1])));
     assert_eq!(config.lookup("branching_strategy"), Some(json!("phase")));
     assert_eq!(config.lookup("feedback.event_log_count"), Some(json!(6)));
-    assert_eq!(config.lookup("workflow.auto_advance"), None);
+    assert_eq!(config.lookup("workflow.auto_advance"), Some(json!(false)));
     assert_eq!(config.lookup("a.b.c"), None);
 }
 
