@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
 use mow_store::claims::{self, Claims};
-use mow_store::disk::{self, Append, DiskError, Lock, WAIT_DEFAULT, Writer};
+use mow_store::disk::{self, Append, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
 use serde_json::{Value, json};
 

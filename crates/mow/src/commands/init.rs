@@ -82,6 +82,17 @@ impl Init {
         if !matches!(self, Self::Auto) {
             super::worktree::clean_silently(context);
         }
+        let starts_work = matches!(
+            self,
+            Self::ExecutePhase { .. }
+                | Self::PlanPhase { .. }
+                | Self::NewProject
+                | Self::NewMilestone
+                | Self::Resume
+        );
+        if starts_work {
+            super::worktree::legacy_notice(context);
+        }
         match self {
             Self::ExecutePhase { phase, include } => {
                 phase::execute(context, phase, include.as_deref())
