@@ -4,6 +4,7 @@
 //! fences are in `clippy.toml`. Start with [`phase`] (what a phase number is), then [`roadmap`]
 //! (what a roadmap declares) and [`graph`] (what may run when).
 
+pub mod colors;
 pub mod depends;
 pub mod graph;
 pub mod phase;

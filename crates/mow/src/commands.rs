@@ -4,6 +4,7 @@ mod frontmatter;
 mod roadmap;
 mod state;
 mod status;
+mod team;
 
 use clap::Subcommand;
 
@@ -18,13 +19,21 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Roadmap(roadmap::Roadmap),
     /// Read and change STATE.md
-    #[command(subcommand)]
     State(state::State),
     /// Print all of STATE.md as one value
     StateSnapshot,
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
     Status(status::Status),
+    /// Print the team and its members
+    TeamStatus,
+    /// Start, change or stop the team
+    TeamUpdate(team::TeamUpdate),
+    /// Print the colour of a worker or the lead
+    ColorAssign {
+        /// The worker's number, counted from 1, or `lead`
+        worker: String,
+    },
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -45,6 +54,9 @@ impl Command {
             Self::State(command) => command.run(context),
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),
+            Self::TeamStatus => team::status(context),
+            Self::TeamUpdate(command) => command.run(context),
+            Self::ColorAssign { worker } => team::color_assign(worker),
             Self::Frontmatter(command) => command.run(context),
         }
     }

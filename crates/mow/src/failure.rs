@@ -11,6 +11,7 @@ use mow_store::frontmatter::EditError;
 use mow_store::json_edit::JsonError;
 use mow_store::project::ProjectError;
 use mow_store::state::active::RowError;
+use mow_store::state::team::TeamError;
 use mow_store::status::StatusError;
 
 /// Exit codes, as the documentation lists them.
@@ -96,6 +97,16 @@ impl From<ProjectError> for Failure {
 impl From<RowError> for Failure {
     fn from(error: RowError) -> Self {
         Self::refused(error.to_string())
+    }
+}
+
+impl From<TeamError> for Failure {
+    fn from(error: TeamError) -> Self {
+        let hint = match error {
+            TeamError::NoSection => "mow team-update --action start --team-name NAME",
+            TeamError::Unknown(_) => "mow team-status lists the members",
+        };
+        Self::refused(error.to_string()).hint(hint)
     }
 }
 

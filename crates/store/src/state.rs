@@ -2,13 +2,18 @@
 //!
 //! Two dialects and a frontmatter block are read: bold fields near the top (`**Current Phase:**`),
 //! plain fields under `## Current Position` (`Phase: 3 of 7 (Name)`), and YAML keys
-//! (`current_phase`). [`snapshot`] puts them together; [`active`] is the table of running phases;
+//! (`current_phase`). [`snapshot`] puts them together; [`fields`] reads and sets one of them, and
+//! [`advance`] those that go together; [`active`], [`team`] and [`metrics`] are the tables;
 //! [`sections`] adds to the lists. Everything else in the file belongs to people and stays as it is.
 
 pub mod active;
+pub mod advance;
+pub mod fields;
+pub mod metrics;
 mod position;
 pub mod sections;
 pub mod snapshot;
+pub mod team;
 
 use std::ops::Range;
 
@@ -31,10 +36,19 @@ pub(crate) fn section(text: &Text<'_>, names: &[&str]) -> Option<Section> {
 
 /// Finds all sections of level two or three with one of some names.
 pub(crate) fn sections_named(text: &Text<'_>, names: &[&str]) -> Vec<Section> {
+    sections_where(text, |title| names.contains(&title))
+}
+
+/// Finds the first section of level two or three with a title, in lower case, that is accepted.
+pub(crate) fn section_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> Option<Section> {
+    sections_where(text, accepts).into_iter().next()
+}
+
+fn sections_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> Vec<Section> {
     let headings = headings(text);
     let is_named = |heading: &Heading| {
         let title = text.slice(heading.text.clone()).trim_end_matches(':').to_lowercase();
-        (2..=3).contains(&heading.level) && names.iter().any(|name| *name == title)
+        (2..=3).contains(&heading.level) && accepts(&title)
     };
     let found = (0..headings.len()).filter(|index| is_named(&headings[*index]));
     let sections = found.map(|index| {

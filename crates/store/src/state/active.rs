@@ -278,19 +278,37 @@ fn refresh_next(bytes: &[u8]) -> Vec<u8> {
     apply(bytes, add_after(&text, table.end() - 1, &line, ending))
 }
 
-/// Names the blocked phase that waits for the fewest others.
-pub fn next_unblockable(rows: &[ActivePhase]) -> String {
+/// The blocked phase that waits for the fewest others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextUnblockable<'a> {
+    /// Its row.
+    pub row: &'a ActivePhase,
+    /// The phases it waits for that are not complete.
+    pub waits_for: Vec<String>,
+}
+
+/// Finds the blocked phase that waits for the fewest others, the first of several.
+pub fn find_unblockable(rows: &[ActivePhase]) -> Option<NextUnblockable<'_>> {
     let complete = |dependency: &str| {
         rows.iter().any(|row| row.status == "complete" && same_phase(&row.phase, dependency))
     };
-    let waiting = rows.iter().filter_map(|row| {
-        let dependencies = blocked_by(&row.status)?;
-        Some((dependencies.iter().filter(|dependency| !complete(dependency)).count(), row))
+    let blocked = rows.iter().filter_map(|row| {
+        let mut waits_for = blocked_by(&row.status)?;
+        waits_for.retain(|dependency| !complete(dependency));
+        Some(NextUnblockable { row, waits_for })
     });
-    match waiting.min_by_key(|(count, _)| *count) {
-        None => "--".to_owned(),
-        Some((0, row)) => format!("Phase {} ({}) -- ready to unblock", row.phase, row.name),
-        Some((n, row)) => format!("Phase {} ({}) -- {n} dep(s) remaining", row.phase, row.name),
+    blocked.min_by_key(|next| next.waits_for.len())
+}
+
+/// Names the blocked phase that waits for the fewest others.
+pub fn next_unblockable(rows: &[ActivePhase]) -> String {
+    let Some(NextUnblockable { row, waits_for }) = find_unblockable(rows) else {
+        return "--".to_owned();
+    };
+    let phase = format!("Phase {} ({})", row.phase, row.name);
+    match waits_for.len() {
+        0 => format!("{phase} -- ready to unblock"),
+        n => format!("{phase} -- {n} dep(s) remaining"),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::text::heading::headings;
 use crate::text::inline::plain;
 
 /// Sections that say where the project stands.
-const POSITION: &[&str] = &[
+pub(super) const POSITION: &[&str] = &[
     "current position",
     "position",
     "current phase",

@@ -1,13 +1,19 @@
 //! The lists of STATE.md: decisions and blockers.
 
-use super::{Section, section};
+use std::ops::Range;
+
+use super::{Section, section, section_where};
 use crate::text::Text;
-use crate::text::inline::fold_blanks;
+use crate::text::heading::heading_at;
 use crate::text::list::item_at;
 use crate::text::splice::{Splice, apply};
 
 const BLOCKERS: &[&str] =
     &["blockers", "blockers/concerns", "concerns", "blockers & concerns", "blockers / concerns"];
+
+/// Sections that say where the last session ended.
+pub(super) const SESSION: &[&str] =
+    &["session", "session continuity", "session info", "continuity"];
 
 /// Returns whether a line only says that a list is empty.
 pub(crate) fn is_placeholder(line: &str) -> bool {
@@ -18,7 +24,10 @@ pub(crate) fn is_placeholder(line: &str) -> bool {
 }
 
 pub(super) fn decisions_section(text: &Text<'_>) -> Option<Section> {
-    section(text, &["decisions made", "decisions", "accumulated decisions", "key decisions"])
+    section_where(text, |title| {
+        matches!(title, "decisions made" | "decisions" | "key decisions")
+            || (title.starts_with("accumulated") && title.ends_with("decisions"))
+    })
 }
 
 /// Returns the blockers that are open.
@@ -37,11 +46,89 @@ pub fn add_blocker(bytes: &[u8], blocker: &str) -> Option<Vec<u8>> {
     Some(apply(bytes, add_item(&text, &section, blocker)))
 }
 
+/// Adds a decision, given as a whole item; `None` when the document has no section for them.
+pub fn add_decision(bytes: &[u8], decision: &str) -> Option<Vec<u8>> {
+    let text = Text::new(bytes);
+    let section = decisions_section(&text)?;
+    Some(apply(bytes, add_item(&text, &section, decision)))
+}
+
+/// Writes a decision as the text of a list item.
+pub fn render_decision(phase: Option<&str>, summary: &str, rationale: Option<&str>) -> String {
+    let why = rationale.map_or(String::new(), |why| format!(" — {}", one_line(why)));
+    format!("[Phase {}]: {}{why}", one_line(phase.unwrap_or("?")), one_line(summary))
+}
+
+/// Removes the blockers that contain some words, in whatever case, and returns how many.
+///
+/// `None` when the document has no section for blockers. A list that becomes empty says `None`.
+pub fn resolve_blocker(bytes: &[u8], words: &str) -> Option<(Vec<u8>, usize)> {
+    let text = Text::new(bytes);
+    let section = section(&text, BLOCKERS)?;
+    let words = one_line(words).to_lowercase();
+    let items = items(&text, &section);
+    let matches = |lines: &Range<usize>| {
+        let raw = text.raw(text.lines()[lines.start].start..text.lines()[lines.end - 1].end);
+        let raw = raw.to_lowercase();
+        raw.contains(&words) || one_line(&raw).contains(&words)
+    };
+    let found: Vec<_> = items.iter().filter(|lines| matches(lines)).cloned().collect();
+    let is_emptied = !found.is_empty() && found.len() == items.len();
+    let splices = found.iter().enumerate().map(|(index, lines)| {
+        if is_emptied && index == 0 {
+            let end = text.lines()[lines.end - 1].end;
+            return Splice::replace(text.lines()[lines.start].start..end, "None");
+        }
+        remove_item(&text, lines, section.lines.end)
+    });
+    Some((apply(bytes, splices.collect()), found.len()))
+}
+
+/// Returns the lines of each item of a section, the lines that continue it included.
+fn items(text: &Text<'_>, section: &Section) -> Vec<Range<usize>> {
+    let is_item = |line: usize| item_at(text, line).is_some_and(|item| item.indent < 2);
+    let blank = |line: usize| text.raw(text.lines()[line].range()).trim().is_empty();
+    let mut items: Vec<Range<usize>> = Vec::new();
+    let mut open = false;
+    for line in section.lines.clone() {
+        let indented = text.raw(text.lines()[line].range()).starts_with([' ', '\t']);
+        let continues = open && items.last().is_some_and(|item| item.end == line || indented);
+        if heading_at(text, line).is_some() {
+            open = false;
+        } else if is_item(line) {
+            open = true;
+            items.push(line..line + 1);
+        } else if !blank(line) {
+            open = continues;
+            if let Some(item) = items.last_mut().filter(|_| continues) {
+                item.end = line + 1;
+            }
+        }
+    }
+    items
+}
+
+/// Removes an item's lines; of the blank lines on both sides of it one side is enough.
+fn remove_item(text: &Text<'_>, item: &Range<usize>, end: usize) -> Splice {
+    let blank = |line: usize| line < end && text.raw(text.lines()[line].range()).trim().is_empty();
+    let mut last = item.end - 1;
+    if item.start > 0 && blank(item.start - 1) && blank(item.end) {
+        last = item.end;
+    }
+    Splice::remove(text.lines()[item.start].start..text.lines()[last].next)
+}
+
+/// Makes a text fit on one line; all but its line breaks stays as it is.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the edits that put an item at the end of a section's own lines, in place of a
 /// placeholder if there is one.
 pub(crate) fn add_item(text: &Text<'_>, section: &Section, item: &str) -> Vec<Splice> {
     let ending = text.line_ending();
-    let entry = format!("- {}", fold_blanks(item));
+    let entry = format!("- {}", one_line(item));
     let placeholder =
         section.own.clone().find(|line| is_placeholder(&text.raw(text.lines()[*line].range())));
     let last = section

@@ -119,13 +119,13 @@ fn phase_name(places: &Places<'_>, phase: Option<&PhaseLine>) -> Option<String> 
         .or_else(|| same().then(|| places.key("current_phase_name"))?)
 }
 
-fn leading_number(value: &str) -> Option<i64> {
+pub(super) fn leading_number(value: &str) -> Option<i64> {
     let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     value[..digits].parse().ok()
 }
 
 /// Splits `2 of 4 in current phase`.
-fn split_of(value: &str) -> (Option<String>, Option<i64>) {
+pub(super) fn split_of(value: &str) -> (Option<String>, Option<i64>) {
     let value = value.trim();
     if value.trim_matches(['—', '–', '-', ' ']).is_empty() {
         return (None, None);
@@ -141,7 +141,7 @@ fn split_of(value: &str) -> (Option<String>, Option<i64>) {
 }
 
 /// Splits `2026-01-02 — what happened`.
-fn split_activity(value: &str) -> (Option<String>, Option<String>) {
+pub(super) fn split_activity(value: &str) -> (Option<String>, Option<String>) {
     let dashes = [" — ", " – ", " -- ", " - ", ": "];
     let cut = dashes.iter().filter_map(|dash| value.find(dash).map(|at| (at, dash.len()))).min();
     match cut {
@@ -153,7 +153,7 @@ fn split_activity(value: &str) -> (Option<String>, Option<String>) {
 }
 
 /// Reads the number in front of the first percent sign.
-fn percent(value: &str) -> Option<i64> {
+pub(super) fn percent(value: &str) -> Option<i64> {
     let before = value[..value.find('%')?].trim_end();
     let start = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.'));
     let number =
@@ -164,19 +164,16 @@ fn percent(value: &str) -> Option<i64> {
 fn decisions(text: &Text<'_>) -> Vec<Decision> {
     let Some(section) = sections::decisions_section(text) else { return Vec::new() };
     let table = tables(text, section.lines.clone()).into_iter().next();
-    if let Some(table) = table.filter(|table| table.header.cells.len() >= 3) {
-        let rows = table.rows.iter().map(|row| {
-            let cell = |column| row.cell(text, column);
-            let rationale = Some(cell(2)).filter(|cell| !cell.is_empty());
-            Decision { phase: Some(cell(0)), summary: cell(1), rationale }
-        });
-        return rows.collect();
-    }
+    let table = table.filter(|table| table.header.cells.len() >= 3);
+    let rows = table.iter().flat_map(|table| &table.rows).map(|row| {
+        let cell = |column| row.cell(text, column);
+        let rationale = Some(cell(2)).filter(|cell| !cell.is_empty());
+        Decision { phase: Some(cell(0)), summary: cell(1), rationale }
+    });
+    // New decisions are added as items, below a table too.
     let items = section.lines.filter_map(|line| item_at(text, line).filter(|item| item.indent < 2));
-    items
-        .map(|item| decision(text.slice(item.text)))
-        .filter(|d| !sections::is_placeholder(&d.summary))
-        .collect()
+    let items = items.map(|item| decision(text.slice(item.text)));
+    rows.chain(items.filter(|d| !sections::is_placeholder(&d.summary))).collect()
 }
 
 /// Reads `[Phase 3]: summary — rationale`.
@@ -197,8 +194,7 @@ fn decision(item: &str) -> Decision {
 }
 
 fn session(text: &Text<'_>, places: &Places<'_>) -> Session {
-    let lines = section(text, &["session", "session continuity", "session info", "continuity"])
-        .map_or(0..0, |section| section.lines);
+    let lines = section(text, sections::SESSION).map_or(0..0, |section| section.lines);
     let all = 0..text.lines().len();
     let read = |names: &[&str]| {
         let inside = places.field(lines.clone(), names, None);
