@@ -44,7 +44,7 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
-            Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+            _ => true,
         }
     }
 

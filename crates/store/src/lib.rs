@@ -18,6 +18,7 @@ pub mod milestones;
 pub mod ndjson;
 pub mod phase_dirs;
 pub mod phase_files;
+pub mod phase_removal;
 pub mod plan;
 pub mod project;
 pub mod requirements;

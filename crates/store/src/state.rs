@@ -14,6 +14,7 @@ mod position;
 pub mod sections;
 pub mod snapshot;
 pub mod team;
+pub mod transition;
 
 use std::ops::Range;
 
