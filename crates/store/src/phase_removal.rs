@@ -59,8 +59,10 @@ pub struct Rename {
 /// What a removal will do to the directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removal {
-    /// The directories that go: the phase's own first, then those of phases that hang on it.
-    pub doomed: Vec<String>,
+    /// The phase's own directory, which goes.
+    pub own: Option<String>,
+    /// The directories of phases that hang on it, which go too.
+    pub hanging: Vec<String>,
     /// Whether a directory that goes holds summaries.
     pub executed: bool,
     /// The directories that get another name, lowest number first.
@@ -81,11 +83,12 @@ impl Removal {
             let names: Vec<_> = own.iter().map(|dir| dir.name.as_str()).collect();
             return Err(RemovalError::Twins(*removed, names.join(", ")));
         }
-        let hanging = dirs.iter().filter(|dir| dir.number.is_some_and(|n| n.hangs_on(removed)));
-        for dir in own.into_iter().chain(hanging) {
-            plan.executed |= dir.count(Artifact::Summary) > 0;
-            plan.doomed.push(dir.name.clone());
-        }
+        let hanging: Vec<_> =
+            dirs.iter().filter(|dir| dir.number.is_some_and(|n| n.hangs_on(removed))).collect();
+        let mut doomed = own.iter().chain(&hanging);
+        plan.executed = doomed.any(|dir| dir.count(Artifact::Summary) > 0);
+        plan.own = own.first().map(|dir| dir.name.clone());
+        plan.hanging = hanging.iter().map(|dir| dir.name.clone()).collect();
         for dir in dirs.iter() {
             let Some(number) = dir.number else { continue };
             let moved = number.after_removal(removed);
@@ -95,13 +98,17 @@ impl Removal {
         }
         for rename in &plan.directories {
             let stays = dirs.iter().any(|dir| dir.name == rename.to)
-                && !plan.doomed.contains(&rename.to)
+                && !plan.doomed().any(|name| *name == rename.to)
                 && !plan.directories.iter().any(|other| other.from == rename.to);
             if stays {
                 return Err(RemovalError::InTheWay(rename.to.clone(), rename.from.clone()));
             }
         }
         Ok(plan)
+    }
+
+    fn doomed(&self) -> impl Iterator<Item = &String> {
+        self.own.iter().chain(&self.hanging)
     }
 
     fn rename(
@@ -132,7 +139,7 @@ impl Removal {
 
     /// Removes the phase.
     pub fn carry_out(
-        self,
+        &self,
         writer: &Writer,
         planning: &Path,
         removed: &PhaseNumber,
@@ -142,10 +149,9 @@ impl Removal {
         roadmap.as_ref().map(|bytes| edit::remove(bytes, removed)).transpose()?;
         let state = disk::read(&planning.join("STATE.md"))?;
         let aside = self
-            .doomed
-            .into_iter()
+            .doomed()
             .map(|name| Rename { from: format!("phases/{name}"), to: format!("{ASIDE}{name}") });
-        let steps = self.steps.into_iter().map(|step| Rename {
+        let steps = self.steps.iter().map(|step| Rename {
             from: format!("phases/{}", step.from),
             to: format!("phases/{}", step.to),
         });

@@ -26,6 +26,7 @@ pub(crate) enum Milestone {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Complete {
     /// The version, such as v1.0
+    #[arg(id = "shipped", value_name = "VERSION")]
     version: String,
     /// Its name; the version if not given
     #[arg(long, num_args = 1.., value_name = "WORDS")]

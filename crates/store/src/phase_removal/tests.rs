@@ -1,3 +1,5 @@
+//! What a removal does to the files, cut off or not.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -79,7 +81,7 @@ fn two() -> PhaseNumber {
 fn directories_files_and_documents_move_up_by_one() {
     let (_dir, project) = project(FILES);
     let plan = Removal::plan(&project.planning, &two()).unwrap();
-    assert_eq!((plan.doomed.as_slice(), plan.executed), (&["02-x".to_owned()][..], false));
+    assert_eq!((plan.own.as_deref(), plan.executed), (Some("02-x"), false));
     let shown = |renames: &[super::Rename]| -> Vec<String> {
         renames.iter().map(|rename| format!("{} {}", rename.from, rename.to)).collect()
     };
@@ -110,7 +112,7 @@ fn a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_call() {
 
 fn intention(plan: &Removal, planning: &Path) -> Intention {
     let hash = |file: &str| Some(crate::project::fnv1a(&fs::read(planning.join(file)).unwrap()));
-    let aside = plan.doomed.iter().map(|name| super::Rename {
+    let aside = plan.doomed().map(|name| super::Rename {
         from: format!("phases/{name}"),
         to: format!(".removed-{name}"),
     });

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, phase: &str, force: bool) -> Result<Output,
     check(phase, &removed, force, &plan, &roadmap)?;
     let json = json!({
         "removed": phase,
-        "directory_deleted": plan.doomed.first(),
+        "directory_deleted": plan.own,
         "renamed_directories": plan.directories,
         "renamed_files": plan.files,
         "roadmap_updated": true,
@@ -45,7 +45,7 @@ fn check(
 ) -> Result<(), Failure> {
     let declared: Vec<_> =
         roadmap::parse(roadmap).entries.into_iter().map(|entry| entry.phase.number).collect();
-    if plan.doomed.is_empty() && !declared.contains(removed) {
+    if plan.own.is_none() && !declared.contains(removed) {
         return Err(Failure::refused(format!("Phase {phase} not found on disk or in ROADMAP.md"))
             .hint("mow roadmap phases lists what the roadmap declares"));
     }
@@ -59,12 +59,12 @@ fn check(
         .hint(format!("mow phase remove {phase} --force deletes its directory")));
     }
     let hanging: Vec<_> = declared.iter().filter(|number| number.hangs_on(removed)).collect();
-    if plan.doomed.len() > 1 || !hanging.is_empty() {
-        let numbers: Vec<_> = hanging.iter().map(ToString::to_string).collect();
-        let on_disk = plan.doomed.join(", ");
+    let numbers = hanging.iter().map(ToString::to_string);
+    let names: Vec<_> = numbers.chain(plan.hanging.iter().cloned()).collect();
+    if !names.is_empty() {
         return Err(Failure::refused(format!(
-            "phases hang on phase {phase} ({}); remove them first, or all together with --force",
-            if numbers.is_empty() { on_disk } else { numbers.join(", ") }
+            "other phases hang on phase {phase} ({}); remove them first, or all of it with --force",
+            names.join(", ")
         )));
     }
     Ok(())

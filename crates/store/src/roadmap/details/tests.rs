@@ -1,3 +1,5 @@
+//! What is read of one phase, and which phase follows.
+
 use mow_core::phase::PhaseNumber;
 
 use super::{Lookup, details, successor};

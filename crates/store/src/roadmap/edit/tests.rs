@@ -1,3 +1,5 @@
+//! What edits of a roadmap change, and what they leave alone.
+
 mod properties;
 
 use mow_core::phase::PhaseNumber;
@@ -243,4 +245,39 @@ fn a_removed_decimal_moves_its_siblings_only() {
 fn numbering_that_starts_over_is_not_guessed_at() {
     let twice = "## v1.0 One\n\n### Phase 1: Alpha\n\n## v2.0 Two\n\n### Phase 1: Beta\n";
     assert!(remove(twice.as_bytes(), &number("1")).is_err());
+}
+
+#[test]
+fn real_roadmaps_lose_one_phase_and_keep_the_others() {
+    let mut removals = 0;
+    for (path, bytes) in crate::corpus::files(|name| name == "ROADMAP.md", FIVE) {
+        let before = crate::roadmap::parse(&bytes).entries;
+        let headed: Vec<_> = before.iter().filter(|entry| entry.phase.sources.heading).collect();
+        for entry in headed.iter().step_by(headed.len() / 3 + 1) {
+            let removed = entry.phase.number;
+            let Ok(after) = remove(&bytes, &removed) else { continue };
+            let block = entry.phase.block;
+            let expected = headed.iter().filter_map(|other| {
+                let number = other.phase.number;
+                let gone =
+                    other.phase.block == block && (number == removed || number.hangs_on(&removed));
+                let moved = if other.phase.block == block {
+                    number.after_removal(&removed)
+                } else {
+                    number
+                };
+                (!gone).then(|| (moved, other.phase.name.clone()))
+            });
+            let mut expected: Vec<_> = expected.collect();
+            let entries = crate::roadmap::parse(&after).entries;
+            let found = entries.iter().filter(|entry| entry.phase.sources.heading);
+            let mut found: Vec<_> =
+                found.map(|entry| (entry.phase.number, entry.phase.name.clone())).collect();
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected, "{path} without {removed}");
+            removals += 1;
+        }
+    }
+    crate::corpus::say(&format!("roadmaps: {removals} phases removed"));
 }

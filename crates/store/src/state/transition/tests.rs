@@ -1,3 +1,5 @@
+//! How STATE.md moves on, in both dialects.
+
 use mow_core::phase::PhaseNumber;
 
 use super::{Target, complete_milestone, complete_phase, remove_one_phase, stub};
