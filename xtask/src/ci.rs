@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: `test`, then the tiers that are too long for every commit.
+//! `cargo xtask ci`: the tiers that are too long for every commit. `.ci/run` runs `test` first.
 
 use crate::steps::Steps;
-use crate::{corpus, no_arguments, soak, test};
+use crate::{corpus, no_arguments, soak};
 use anyhow::Result;
 
 /// How often a storm test kills its victim here; `soak` does it far more often.
@@ -10,7 +10,6 @@ const STORM_KILLS: u32 = 200;
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     let mut steps = Steps::default();
-    test::run_steps(&mut steps)?;
     soak::run_storms(&mut steps, STORM_KILLS)?;
     if std::env::var_os("MOW_CORPUS").is_some() {
         steps.call("corpus", "roadmaps", "cargo xtask corpus", || corpus::run(&[]))?;

@@ -2,7 +2,7 @@
 //!
 //! Each folder there is a project with `.planning/` and an `expected.json`. Ten of them are held
 //! out: their mistakes are counted apart and shown only with `--held-out`, so that the reader is
-//! not tuned to them.
+//! not tuned to them. Too many mistakes in either set are a failure.
 
 mod score;
 
@@ -31,6 +31,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         if is_held_out { &mut kept_back } else { &mut working }.add(&score);
     }
     println!("working set: {working}\nheld out:    {kept_back}");
+    ensure!(
+        working.is_good() && kept_back.is_good(),
+        "less than {} % was right",
+        score::PERCENT_MIN
+    );
     Ok(())
 }
 

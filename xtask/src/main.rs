@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod contract;
 mod corpus;
 mod repo;
 mod soak;
@@ -33,6 +34,11 @@ const TASKS: &[Task] = &[
         name: "corpus",
         about: "score roadmap reading on MOW_CORPUS [--verbose] [--held-out]",
         run: corpus::run,
+    },
+    Task {
+        name: "contract",
+        about: "commands and defects of the contract that are covered [--strict]",
+        run: contract::run,
     },
 ];
 

@@ -13,8 +13,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The steps of `test`, for the tasks that go on after them.
-pub(crate) fn run_steps(steps: &mut Steps) -> Result<()> {
+fn run_steps(steps: &mut Steps) -> Result<()> {
     steps.call("lint", "tidy", "cargo xtask tidy", || tidy::run(&[]))?;
     tools::ensure_components()?;
     steps.command("lint", "format", repo::cargo(["fmt", "--all", "--check"]))?;

@@ -10,10 +10,13 @@
 //! | a phase in parentheses | none, unless it says "depends on", or nothing outside names a phase |
 //! | parallel, independent, soft, benefits from, best after, before | what follows is no dependency |
 //! | a range | every phase of it that exists |
-//! | all previous phases | every lower number of the same block |
+//! | all previous phases | every lower number of the same milestone |
 
 mod numbers;
 mod words;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::phase::PhaseNumber;
 
@@ -24,17 +27,19 @@ pub struct Surroundings<'a> {
     pub own: &'a PhaseNumber,
     /// The phases of the same block of numbering.
     pub known: &'a [PhaseNumber],
+    /// The phases of the same milestone, which "all previous phases" means.
+    pub peers: &'a [PhaseNumber],
 }
 
 /// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
 pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     let text = unify(text);
     let (outer, inner) = split_parentheses(&text);
-    let mut found = Vec::new();
+    let mut found = BTreeSet::new();
     if words::says_nothing(&outer) {
         // `None (depends on Phase 3 for data)` still names one.
     } else if words::says_all_previous(&outer) {
-        found.extend(around.known.iter().filter(|number| *number < around.own).copied());
+        found.extend(around.peers.iter().filter(|number| *number < around.own).copied());
     } else {
         numbers::collect(&outer, around.known, &mut found);
         if found.is_empty() {
@@ -46,14 +51,15 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     for remark in inner.iter().filter_map(|remark| words::after_depends_on(remark)) {
         numbers::collect(remark, around.known, &mut found);
     }
-    found.retain(|number| number != around.own);
-    found.sort();
-    found.dedup();
-    found
+    found.remove(around.own);
+    found.into_iter().collect()
 }
 
 /// Replaces full-width punctuation by its ASCII relatives.
-fn unify(text: &str) -> String {
+fn unify(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     let unified = text.chars().map(|c| match c {
         '（' => '(',
         '）' => ')',
@@ -63,7 +69,7 @@ fn unify(text: &str) -> String {
         '。' => '.',
         c => c,
     });
-    unified.collect()
+    Cow::Owned(unified.collect())
 }
 
 /// Returns the text outside parentheses and the remarks inside them.

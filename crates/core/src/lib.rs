@@ -7,6 +7,7 @@
 pub mod colors;
 pub mod depends;
 pub mod graph;
+pub mod models;
 pub mod phase;
 pub mod roadmap;
 pub mod slug;

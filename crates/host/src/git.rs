@@ -4,12 +4,16 @@
 //! with those variables removed that would point git at another repository. Output is taken as
 //! bytes in machine formats; nothing parses git's English.
 
+mod worktrees;
+
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
+
+pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
 /// Variables that would redirect git away from the directory we chose.
 const SCRUBBED: &[&str] = &[
@@ -64,10 +68,16 @@ impl Answer {
         String::from_utf8_lossy(&self.stdout).trim_end_matches(['\n', '\r']).to_owned()
     }
 
-    /// Returns what git complained about, or else what it said.
+    /// Returns what git complained about, or else what it said, as one line without its hints.
     pub fn complaint(&self) -> String {
-        let stderr = String::from_utf8_lossy(&self.stderr).trim().to_owned();
-        if stderr.is_empty() { self.text() } else { stderr }
+        let line = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let lines = text.lines().map(str::trim);
+            let said = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+            said.collect::<Vec<_>>().join(" ")
+        };
+        let stderr = line(&self.stderr);
+        if stderr.is_empty() { line(&self.stdout) } else { stderr }
     }
 }
 

@@ -3,3 +3,5 @@
 //! Nothing here decides what is to be done, and nothing prints. Start with [`git`].
 
 pub mod git;
+pub mod pager;
+pub mod probe;

@@ -6,15 +6,20 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
-use crate::commands::Command;
+use crate::caller;
+use crate::commands::{self, Command};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::help;
 use crate::output::{Answer, Output};
 
 /// Runs the phases of a planned project with coding agents, and is the tool those agents call.
 #[derive(Debug, Parser)]
 #[command(name = "mow", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Plans live in .planning/. Start with `mow roadmap graph`.")]
+#[command(
+    after_help = "Plans live in .planning/. `mow` alone says where a project stands; `mow init` starts one.\n\
+                        `mow help CMD` shows examples, `mow CMD ???` the documentation."
+)]
 pub(crate) struct Cli {
     /// Print the bare value instead of JSON, where there is one
     #[arg(long, global = true)]
@@ -26,7 +31,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     cwd: Option<PathBuf>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// A call that was understood.
@@ -45,8 +50,12 @@ impl Request {
             }
             Self::Run(cli) => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
-                let output = cli.command.run(&context).map_err(|failure| {
-                    if cli.command.is_of_contract() { failure.of_contract() } else { failure }
+                let Some(command) = &cli.command else {
+                    return Ok(Answer { output: commands::overview(&context)?, context });
+                };
+                caller::guard(&context)?;
+                let output = command.run(&context).map_err(|failure| {
+                    if command.is_of_contract() { failure.of_contract() } else { failure }
                 })?;
                 Ok(Answer { output, context })
             }
@@ -59,7 +68,8 @@ pub(crate) fn parse() -> Result<Request, Failure> {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     // The first `--raw` counts wherever it stands, even where a value is expected.
     let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
-    match Cli::try_parse_from(args) {
+    let args = open_documentation(args);
+    match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
             cli.raw |= raw.is_some();
             Ok(Request::Run(Box::new(cli)))
@@ -67,10 +77,37 @@ pub(crate) fn parse() -> Result<Request, Failure> {
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
+            // Examples are put in only now, so that other calls do not pay for them.
+            let error = help::documented().try_get_matches_from(&args).err().unwrap_or(error);
             Ok(Request::Show(format!("{}\n", error.render().ansi().to_string().trim_end())))
         }
         Err(error) => Err(explain(&error)),
     }
+}
+
+/// Returns the command that was called and its subcommands, aliases resolved.
+pub(crate) fn called_command() -> Vec<String> {
+    let args = std::env::args_os().filter(|arg| arg != "--raw");
+    let Ok(mut matches) = Cli::command().try_get_matches_from(args) else { return Vec::new() };
+    let mut words = Vec::new();
+    while let Some((word, inner)) = matches.remove_subcommand() {
+        words.push(word);
+        matches = inner;
+    }
+    words
+}
+
+/// Turns `mow state get ???` into `mow help-open state get`.
+fn open_documentation(args: Vec<OsString>) -> Vec<OsString> {
+    if args.len() < 2 || args.last().is_none_or(|last| last != "???") {
+        return args;
+    }
+    let called = &args[1..args.len() - 1];
+    let words = called_words(called.iter().map(|arg| arg.to_string_lossy().into_owned()));
+    [args[0].clone(), "help-open".into()]
+        .into_iter()
+        .chain(words.into_iter().map(Into::into))
+        .collect()
 }
 
 /// Turns a wrong call into a sentence and a hint.
@@ -117,6 +154,8 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
             "--cwd" => drop(args.next()),
             word if word.starts_with("--cwd=") => {}
             word if word.starts_with('-') => break,
+            // `mow help state` is about `state`.
+            "help" if words.is_empty() => {}
             _ => words.push(arg),
         }
     }
@@ -127,7 +166,8 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
 fn unknown_command(called: &[String], family: Option<&str>) -> String {
     let root = Cli::command();
     let parent = family.and_then(|family| root.find_subcommand(family)).unwrap_or(&root);
-    let names: Vec<_> = parent.get_subcommands().map(clap::Command::get_name).collect();
+    let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<_> = shown.map(clap::Command::get_name).collect();
     let available = names.join(", ");
     match (family, called.get(usize::from(family.is_some()))) {
         (Some(family), None) => format!("{family} needs a subcommand. Available: {available}"),

@@ -1,16 +1,31 @@
 //! The commands, one file for each family.
 
+mod commit;
+mod config;
+mod doctor;
 mod frontmatter;
+mod init;
+mod install;
+mod manual;
 mod milestone;
+mod overview;
 mod phase;
 mod phases;
 mod progress;
 mod requirements;
 mod roadmap;
+mod scaffold;
+mod start;
 mod state;
 mod status;
+mod summary;
 mod team;
+mod template;
+mod todo;
+mod utility;
 mod validate;
+mod verify;
+mod worktree;
 
 use clap::Subcommand;
 
@@ -67,9 +82,82 @@ pub(crate) enum Command {
         /// The worker's number, counted from 1, or `lead`
         worker: String,
     },
+    /// Claim phases, make and merge the worktrees they are worked on in
+    #[command(subcommand)]
+    Worktree(worktree::Worktree),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
+    /// Start a plan here; with a subcommand, collect what a workflow wants to know
+    #[command(args_conflicts_with_subcommands = true)]
+    Init {
+        #[command(flatten)]
+        start: start::StartArgs,
+        #[command(subcommand)]
+        command: Option<init::Init>,
+    },
+    /// Check plans, phases, references, commits
+    #[command(subcommand)]
+    Verify(verify::Verify),
+    /// Choose a summary template, or fill one in
+    #[command(subcommand)]
+    Template(template::Template),
+    /// Make the first files of a phase, or its directory
+    Scaffold(scaffold::Scaffold),
+    /// Commit planning files
+    Commit(commit::Commit),
+    /// List the todos
+    ListTodos {
+        /// Only those of this area
+        area: Option<String>,
+    },
+    /// Start or complete a todo
+    #[command(subcommand)]
+    Todo(todo::Todo),
+    /// Make config.json with the defaults if it is missing
+    ConfigEnsureSection,
+    /// Change a setting
+    ConfigSet(config::Set),
+    /// Print a setting
+    ConfigGet(config::Get),
+    /// Change settings that have a command of their own
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Put all summaries together
+    HistoryDigest,
+    /// Print the keys of summaries
+    SummaryExtract(summary::Extract),
+    /// Check the files, commits and self-check of a summary
+    VerifySummary(summary::Verify),
+    /// Say which model an agent gets
+    ResolveModel(utility::ResolveModel),
+    /// Make a text fit for a directory or a branch
+    GenerateSlug(utility::GenerateSlug),
+    /// Print the time
+    CurrentTimestamp(utility::CurrentTimestamp),
+    /// Say whether a path exists, and what it is
+    VerifyPathExists(utility::VerifyPathExists),
+    /// Say that searching the web is left to the agents
+    Websearch(utility::Websearch),
+    /// Check git, agents, the filesystem and the planning files
+    Doctor(doctor::Args),
+    /// Install what other programs need to find mow
+    #[command(subcommand)]
+    Install(install::Install),
+    /// Open the documentation of a command
+    HelpOpen(manual::Open),
+    /// Print the completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual, or write a page for every command
+    Man(manual::Man),
+    /// Print every command as JSON
+    #[command(name = "__commands", hide = true)]
+    Commands,
+}
+
+/// `mow` without a command.
+pub(crate) fn overview(context: &Context) -> Result<Output, Failure> {
+    overview::run(context)
 }
 
 impl Command {
@@ -77,6 +165,15 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
+            Self::Worktree(command) => command.is_of_contract(),
+            Self::Init { command, .. } => command.is_some(),
+            Self::ColorAssign { .. }
+            | Self::Doctor(_)
+            | Self::Install(_)
+            | Self::HelpOpen(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Commands => false,
             _ => true,
         }
     }
@@ -98,7 +195,34 @@ impl Command {
             Self::TeamStatus => team::status(context),
             Self::TeamUpdate(command) => command.run(context),
             Self::ColorAssign { worker } => team::color_assign(worker),
+            Self::Worktree(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
+            Self::Init { command: Some(command), .. } => command.run(context),
+            Self::Init { start, command: None } => start::run(context, start),
+            Self::Verify(command) => command.run(context),
+            Self::Template(command) => command.run(context),
+            Self::Scaffold(args) => args.run(context),
+            Self::Commit(args) => args.run(context),
+            Self::ListTodos { area } => Ok(todo::list(context, area.as_deref())),
+            Self::Todo(command) => command.run(context),
+            Self::ConfigEnsureSection => config::ensure_section(context),
+            Self::ConfigSet(args) => args.run(context),
+            Self::ConfigGet(args) => args.run(context),
+            Self::Config(command) => command.run(context),
+            Self::HistoryDigest => Ok(summary::history_digest(context)),
+            Self::SummaryExtract(args) => args.run(context),
+            Self::VerifySummary(args) => args.run(context),
+            Self::ResolveModel(args) => args.run(context),
+            Self::GenerateSlug(args) => Ok(args.run()),
+            Self::CurrentTimestamp(args) => Ok(args.run()),
+            Self::VerifyPathExists(args) => Ok(args.run(context)),
+            Self::Websearch(args) => Ok(args.run()),
+            Self::Doctor(args) => doctor::run(context, args),
+            Self::Install(command) => command.run(context),
+            Self::HelpOpen(args) => manual::open(context, args),
+            Self::Completions(args) => Ok(manual::completions(args)),
+            Self::Man(args) => manual::man(context, args),
+            Self::Commands => Ok(Output::json_lines(crate::help::leaves())),
         }
     }
 }

@@ -51,11 +51,7 @@ impl Context {
             warn(&format!(".planning/config.json: {error}; using the defaults"));
             Config::parse(b"{}")
         });
-        let config = config.expect("an empty object is valid JSON");
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        Ok(config.with_overrides(variables))
+        Ok(overridden(config.expect("an empty object is valid JSON")))
     }
 
     /// Finds the directory of a phase, a current one or else an archived one.
@@ -73,6 +69,30 @@ impl Context {
         self.project.cwd.join(file)
     }
 
+    /// Returns where a path leads that a document names: from where the user is, else from the root.
+    ///
+    /// `~/` and `$HOME/` are the user's home.
+    pub(crate) fn mentioned(&self, path: &str) -> PathBuf {
+        let below_home = path.strip_prefix("~/").or_else(|| path.strip_prefix("$HOME/"));
+        if let (Some(below), Some(home)) = (below_home, home()) {
+            return home.join(below);
+        }
+        let here = self.project.cwd.join(path);
+        if here.exists() { here } else { self.project.root.join(path) }
+    }
+
+    /// Loads a template that the project or the user has put in place of the built-in one.
+    pub(crate) fn template(&self, file: &str) -> Result<Option<String>, Failure> {
+        let of_project = self.project.root.join("mowism/templates").join(file);
+        let of_user = home().map(|home| home.join(".claude/mowism/templates").join(file));
+        for path in std::iter::once(of_project).chain(of_user) {
+            if let Some(bytes) = disk::read(&path)? {
+                return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns a path as it is printed: relative to the root where it is below it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
@@ -84,12 +104,26 @@ impl Context {
     }
 }
 
+/// Lays the settings of the environment over those of the file.
+pub(crate) fn overridden(config: Config) -> Config {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    config.with_overrides(variables)
+}
+
+/// Returns the user's home directory.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
 /// Returns the directory for files that may vanish: the user's cache, or the system's.
 fn cache_dir() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let absolute = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    let home = || set("HOME").map(|home| home.join(".cache"));
-    absolute.or_else(home).unwrap_or_else(std::env::temp_dir).join("mow")
+    absolute
+        .or_else(|| home().map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("mow")
 }
 
 /// Returns the time in the form all files use: UTC, milliseconds, `Z`.

@@ -4,11 +4,15 @@
 //! `mow-core` and read by `mow-store`. Start with [`cli`] for what can be called, then
 //! [`commands`].
 
+mod caller;
 mod cli;
 mod commands;
 mod context;
 mod failure;
+mod help;
 mod output;
+mod teams;
+mod terminal;
 
 use std::process::ExitCode;
 

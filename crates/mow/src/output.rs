@@ -23,6 +23,8 @@ pub(crate) enum Output {
     Json { text: String, raw: Option<String> },
     /// Anything else, printed as it is.
     Text(String),
+    /// A finding that things are not in order: printed like text, with exit code 1.
+    Findings(String),
 }
 
 impl Output {
@@ -50,8 +52,14 @@ pub(crate) struct Answer {
 
 /// Prints an answer or a failure and returns the exit code.
 pub(crate) fn finish(result: Result<Answer, Failure>) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
     let printed = match result {
-        Ok(answer) => print(&answer),
+        Ok(answer) => {
+            if matches!(answer.output, Output::Findings(_)) {
+                code = ExitCode::from(crate::failure::code::REFUSED);
+            }
+            print(&answer)
+        }
         Err(failure) => {
             report(&failure);
             return ExitCode::from(failure.code);
@@ -59,7 +67,7 @@ pub(crate) fn finish(result: Result<Answer, Failure>) -> ExitCode {
     };
     match printed {
         // The reader has gone, as in `mow … | head`: nobody is left to tell.
-        Err(Stop::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Stop::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => code,
         Err(Stop::Io(error)) => {
             report(&Failure::refused(format!("cannot write the answer: {error}")));
             ExitCode::from(crate::failure::code::OUTSIDE)
@@ -68,7 +76,7 @@ pub(crate) fn finish(result: Result<Answer, Failure>) -> ExitCode {
             report(&failure);
             ExitCode::from(failure.code)
         }
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => code,
     }
 }
 
@@ -87,7 +95,7 @@ fn print(answer: &Answer) -> Result<(), Stop> {
         }
         // Scripts get the bare value; a person's prompt wants its own line.
         Output::Json { text, .. } if io::stdout().is_terminal() => write(&format!("{text}\n")),
-        Output::Json { text, .. } | Output::Text(text) => write(text),
+        Output::Json { text, .. } | Output::Text(text) | Output::Findings(text) => write(text),
     }
 }
 
@@ -128,4 +136,9 @@ fn report(failure: &Failure) {
 /// Writes a warning, which never changes the answer or the exit code.
 pub(crate) fn warn(message: &str) {
     let _ = writeln!(anstream::stderr(), "Warning: {message}");
+}
+
+/// Writes a line about what was done on the side, which never changes the answer or the exit code.
+pub(crate) fn notice(message: &str) {
+    let _ = writeln!(anstream::stderr(), "MOW: {message}");
 }

@@ -24,6 +24,7 @@ mod append;
 mod lock;
 mod place;
 mod replace;
+mod space;
 mod spill;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ use thiserror::Error;
 
 pub use append::{Append, Keep};
 pub use lock::{Holder, Lock};
+pub use space::free_bytes;
 pub use spill::spill;
 
 use crate::project::Project;
@@ -152,6 +154,18 @@ pub fn append_line(
     Writer::open(project, WAIT_DEFAULT)?.append_line(path, line, options)
 }
 
+/// Lists temporary files in a directory: left by a power failure, or of a writer at work.
+pub fn strays(dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+    let mut strays = Vec::new();
+    for entry in fs::read_dir(dir).map_err(DiskError::io("read directory", dir))? {
+        let name = entry.map_err(DiskError::io("read directory", dir))?.file_name();
+        if name.as_encoded_bytes().starts_with(TEMP_PREFIX.as_bytes()) {
+            strays.push(dir.join(name));
+        }
+    }
+    Ok(strays)
+}
+
 /// The right to write, held as a lock until it is dropped.
 ///
 /// Relative paths are taken from the project's root. A second writer for the same project in the
@@ -178,6 +192,15 @@ impl Writer {
         let root = fs::canonicalize(&project.engine_dir)
             .map_err(DiskError::io("enter", &project.engine_dir))?;
         Ok(Self { lock, place: Place::new(vec![root]) })
+    }
+
+    /// Takes a directory that the user named, and makes it if there is none.
+    ///
+    /// Writes are limited to it, and relative paths are taken from it. It needs no project.
+    pub fn open_dir(dir: &Path, wait: Duration) -> Result<Self, DiskError> {
+        fs::create_dir_all(dir).map_err(DiskError::io("create directory", dir))?;
+        let root = fs::canonicalize(dir).map_err(DiskError::io("enter", dir))?;
+        Ok(Self { lock: Lock::acquire(&root, wait)?, place: Place::new(vec![root]) })
     }
 
     /// Lets this writer write in another directory too, one that the user named.
@@ -279,17 +302,11 @@ impl Writer {
     ///
     /// Those of a killed process need no call: the next writer finds them noted in the lock file.
     pub fn sweep(&self, dir: &Path) -> Result<usize, DiskError> {
-        let dir = self.place.absolute(dir);
-        let names = fs::read_dir(&dir).map_err(DiskError::io("read directory", &dir))?;
-        let mut removed = 0;
-        for name in names {
-            let name = name.map_err(DiskError::io("read directory", &dir))?.file_name();
-            if name.as_encoded_bytes().starts_with(TEMP_PREFIX.as_bytes()) {
-                self.remove_file(&dir.join(name))?;
-                removed += 1;
-            }
+        let strays = strays(&self.place.absolute(dir))?;
+        for stray in &strays {
+            self.remove_file(stray)?;
         }
-        Ok(removed)
+        Ok(strays.len())
     }
 
     fn remove(

@@ -75,7 +75,9 @@ pub fn set(bytes: &[u8], path: &[&str], value: &Value) -> Result<Vec<u8>, JsonEr
     if without_mark(bytes).trim_ascii().is_empty() {
         let style = Style { unit: b"  ".to_vec(), ending: "\n", base: Vec::new(), pretty: true };
         let added = style.render(&nested(path, value));
-        return Ok([bytes, &added].concat());
+        // Of the blanks there are, JSON does not know all.
+        let mark = bytes.len() - without_mark(bytes).len();
+        return Ok([&bytes[..mark], &added].concat());
     }
     let start = skip_blanks(bytes, bytes.len() - without_mark(bytes).len());
     let mut object = object_at(bytes, start).ok_or(JsonError::NotAnObject)?;
@@ -189,6 +191,30 @@ impl Style {
         }
         result
     }
+}
+
+/// Takes the member at a path out; one that is not there is no error.
+pub fn remove(bytes: &[u8], path: &[&str]) -> Result<Vec<u8>, JsonError> {
+    parse(bytes)?;
+    let Some((key, parents)) = path.split_last() else { return Ok(bytes.to_vec()) };
+    let object = span(bytes, parents).and_then(|at| object_at(bytes, at.start));
+    let Some(object) = object else { return Ok(bytes.to_vec()) };
+    let members = &object.members;
+    let Some(at) = members.iter().rposition(|member| member.key == *key) else {
+        return Ok(bytes.to_vec());
+    };
+    let range = match (at.checked_sub(1).map(|at| &members[at]), members.get(at + 1)) {
+        // The comma before it goes too, or else the one after it.
+        (Some(before), _) => before.value.end..members[at].value.end,
+        (None, Some(next)) => members[at].key_at..next.key_at,
+        (None, None) => object.open + 1..object.close,
+    };
+    let removed = splice::apply(bytes, vec![Splice::remove(range)]);
+    // Of duplicate keys a parser takes the last: the others must not come back.
+    if members.iter().filter(|member| member.key == *key).count() > 1 {
+        return remove(&removed, path);
+    }
+    Ok(removed)
 }
 
 /// Returns the bytes of the value at a path.

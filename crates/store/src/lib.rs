@@ -6,10 +6,12 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod claims;
 pub mod config;
 #[cfg(test)]
 mod corpus;
 pub mod dashboard;
+pub mod digest;
 pub mod disk;
 pub mod frontmatter;
 pub mod json_edit;
@@ -20,14 +22,19 @@ pub mod phase_dirs;
 pub mod phase_files;
 pub mod phase_removal;
 pub mod plan;
+pub mod planning_copy;
 pub mod project;
+pub mod references;
 pub mod requirements;
 pub mod roadmap;
 mod sections;
+pub mod starter;
 pub mod state;
 pub mod status;
 pub mod summary;
 pub mod survey;
+pub mod templates;
 pub mod text;
 pub mod todo;
 mod values;
+pub mod worktree_home;

@@ -111,6 +111,12 @@ pub fn set_entry(
     json_edit::set(&written, &["updated"], &json!(updated))
 }
 
+/// Takes an entry out, and notes when.
+pub fn remove_entry(bytes: &[u8], name: &str, updated: &str) -> Result<Vec<u8>, JsonError> {
+    let removed = json_edit::remove(&ensure(bytes)?, &["worktrees", name])?;
+    json_edit::set(&removed, &["updated"], &json!(updated))
+}
+
 /// Names the project of a manifest.
 pub fn set_project(bytes: &[u8], project: &str) -> Result<Vec<u8>, JsonError> {
     json_edit::set(&ensure(bytes)?, &["project"], &json!(project))

@@ -79,13 +79,25 @@ pub fn parse(bytes: &[u8]) -> Vec<Milestone> {
 
 /// Adds an entry at the end; a file without content gets its title first.
 pub fn append(bytes: &[u8], shipped: &Shipped<'_>) -> Vec<u8> {
-    let ending = Text::new(bytes).line_ending();
-    let entry = render(shipped).replace('\n', ending);
+    let text = Text::new(bytes);
+    let ending = text.line_ending();
+    let mut entry = render(shipped);
+    if !opens_block(&text) {
+        entry.push_str("\n---\n");
+    }
+    let entry = entry.replace('\n', ending);
     if bytes.trim_ascii().is_empty() {
         return format!("# Milestones{ending}{ending}{entry}").into_bytes();
     }
     let unfinished = if bytes.ends_with(b"\n") { "" } else { ending };
     [bytes, unfinished.as_bytes(), ending.as_bytes(), entry.as_bytes()].concat()
+}
+
+/// Returns whether a rule at the end would make the whole file a block of frontmatter.
+fn opens_block(text: &Text<'_>) -> bool {
+    let mut lines = text.lines().iter().map(|line| text.bytes()[line.range()].trim_ascii_end());
+    let first = lines.next().map(|line| line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line));
+    first == Some(b"---") && !lines.any(|line| line == b"---")
 }
 
 fn render(shipped: &Shipped<'_>) -> String {
@@ -103,7 +115,7 @@ fn render(shipped: &Shipped<'_>) -> String {
     format!(
         "## {title} (Shipped: {date})\n\n\
          **Phases completed:** {phases} phases, {plans} plans, {tasks} tasks\n\n\
-         **Key accomplishments:**\n{bullets}\n---\n",
+         **Key accomplishments:**\n{bullets}",
         date = shipped.date
     )
 }
@@ -134,7 +146,8 @@ const ENDED: [&str; 4] = ["shipped", "closed", "completed", "released"];
 const OPEN: [&str; 3] = ["planned", "planning", "in progress"];
 
 fn is_remark(parenthesis: &str) -> bool {
-    let inside = parenthesis.split(')').next().unwrap_or("").to_lowercase();
+    // What another parenthesis in it says, that one says for itself.
+    let inside = parenthesis[1..].split(['(', ')']).next().unwrap_or("").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| inside.contains(word));
     says(&ENDED) || says(&OPEN) || first_date(&inside).is_some()
 }

@@ -213,6 +213,11 @@ fn archives(milestones: &Path) -> Vec<(String, String)> {
     archives
 }
 
+/// Lists the versions of the milestones whose phases are archived, newest first.
+pub fn archived_milestones(planning: &Path) -> Vec<String> {
+    archives(&planning.join("milestones")).into_iter().map(|(version, _)| version).collect()
+}
+
 /// Lists the numbers and labels of archived phases without looking into their directories.
 pub fn archived(planning: &Path) -> Vec<(PhaseNumber, String)> {
     let milestones = planning.join("milestones");

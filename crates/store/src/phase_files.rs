@@ -14,6 +14,9 @@ use crate::values;
 
 pub use context::{Context, Decision, parse_context};
 
+/// The keys the verification schema asks for.
+pub const VERIFICATION_KEYS: [&str; 4] = ["phase", "verified", "status", "score"];
+
 /// Whether the goal of a phase was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {

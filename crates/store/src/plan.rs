@@ -6,6 +6,7 @@
 mod depends;
 mod fences;
 mod must_haves;
+mod structure;
 mod tasks;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::{sections, values};
 
 pub use depends::PlanRef;
 pub use must_haves::{Artifact, KeyLink, MustHaves};
+pub use structure::Structure;
 pub use tasks::{Element, Task};
 
 /// The keys the plan schema asks for.

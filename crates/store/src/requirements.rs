@@ -160,6 +160,9 @@ pub fn mark_complete<S: AsRef<str>>(bytes: &[u8], ids: &[S]) -> (Vec<u8>, Marked
         list.push(id.to_owned());
         splices.append(&mut found.splices);
     }
+    // Two ids may open the same text: `A-1` and `A-1.` do.
+    splices.sort_by_key(|splice| splice.range.start);
+    splices.dedup();
     (splice::apply(bytes, splices), outcome)
 }
 

@@ -38,6 +38,8 @@ pub struct Entry {
     pub goal: Option<String>,
     /// The dependency field as written, without markup.
     pub depends_text: Option<String>,
+    /// The ids in its requirements field.
+    pub requirements: Vec<String>,
     /// Whether the first box of the phase is ticked.
     pub ticked: bool,
     /// Whether the summary list names the phase and no section describes it.

@@ -3,18 +3,23 @@
 //! Two dialects and a frontmatter block are read: bold fields near the top (`**Current Phase:**`),
 //! plain fields under `## Current Position` (`Phase: 3 of 7 (Name)`), and YAML keys
 //! (`current_phase`). [`snapshot`] puts them together; [`fields`] reads and sets one of them, and
-//! [`advance`] those that go together; [`active`], [`team`] and [`metrics`] are the tables;
-//! [`sections`] adds to the lists. Everything else in the file belongs to people and stays as it is.
+//! [`advance`] those that go together; [`active`], [`assignments`], [`verification`], [`team`] and
+//! [`metrics`] are the tables; [`sections`] adds to the lists; [`merge`] joins two versions.
+//! Everything else in the file belongs to people and stays as it is.
 
 pub mod active;
 pub mod advance;
+pub mod assignments;
 pub mod fields;
+pub mod merge;
 pub mod metrics;
 mod position;
+mod rows;
 pub mod sections;
 pub mod snapshot;
 pub mod team;
 pub mod transition;
+pub mod verification;
 
 use std::ops::Range;
 
@@ -60,3 +65,6 @@ fn sections_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> Vec<Sectio
     });
     sections.collect()
 }
+
+#[cfg(test)]
+mod properties;

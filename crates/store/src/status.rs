@@ -192,12 +192,12 @@ pub fn parse(bytes: &[u8]) -> Status {
 fn one_line(value: &str) -> String {
     let lines: Vec<_> = value.split(['\n', '\r']).map(str::trim).collect();
     let words: Vec<_> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-    words.join(" ").replace("<!--", "&lt;!--")
+    inline::guard(&words.join(" ")).into_owned()
 }
 
 /// Reads back what [`one_line`] wrote.
 fn shown(written: &str) -> String {
-    written.trim().replace("&lt;!--", "<!--")
+    inline::unguard(written.trim()).into_owned()
 }
 
 /// Makes a value fit for a field or a cell, where nothing is written as [`UNSET`].

@@ -4,6 +4,7 @@
 //! in a list of commits, and the self check is only what its own section says. Start with [`parse`].
 
 mod evidence;
+mod extract;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use crate::text::{Text, heading, inline};
 use crate::values;
 
 pub use evidence::{SelfCheck, mentioned_files};
+pub use extract::{Decision, Extract, extract};
 
 /// The keys the summary schema asks for.
 pub const REQUIRED_KEYS: [&str; 6] =

@@ -3,6 +3,8 @@
 //! The keys are read in the block at the top and, where there is none, at the start of any line.
 //! Start with [`parse`] and [`add_line`].
 
+mod shelf;
+
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +13,8 @@ use serde_json::Value as Json;
 use crate::frontmatter::{self, EditError, Frontmatter, Value};
 use crate::text::{Text, list};
 use crate::values;
+
+pub use shelf::{Filed, Shelf, is_file_name, list};
 
 /// A todo as its file states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +59,14 @@ pub fn add_line(bytes: &[u8], key: &str, value: &str) -> Result<Vec<u8>, EditErr
 
 /// Finds the first line that starts with a key.
 fn line_at(text: &Text<'_>, key: &str) -> Option<usize> {
-    (0..text.lines().len()).find(|line| after_key(text.line(*line), key).is_some())
+    (0..text.lines().len()).find(|line| after_key(content(text, *line), key).is_some())
+}
+
+/// Returns a line without the blanks that stand for a byte order mark.
+fn content<'a>(text: &'a Text<'_>, line: usize) -> &'a str {
+    let is_marked = line == 0 && text.bytes().starts_with("\u{feff}".as_bytes());
+    let content = text.line(line);
+    if is_marked { content.trim_start() } else { content }
 }
 
 fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
@@ -63,7 +74,7 @@ fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn line_value(text: &Text<'_>, key: &str) -> Option<String> {
-    let value = after_key(text.line(line_at(text, key)?), key)?;
+    let value = after_key(content(text, line_at(text, key)?), key)?;
     let value = value.trim().trim_matches(['"', '\'']).trim();
     (!value.is_empty()).then(|| value.to_owned())
 }

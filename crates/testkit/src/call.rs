@@ -93,6 +93,12 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Says in the messages what the call is meant to show.
+    pub fn about(mut self, about: &str) -> Self {
+        self.call = format!("{}   # {about}", self.call);
+        self
+    }
+
     /// The answer of a call that must have succeeded without a word on standard error.
     #[track_caller]
     pub fn quietly(self) -> String {

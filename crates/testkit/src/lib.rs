@@ -1,8 +1,10 @@
-//! What the tests of several crates share. For development only; no part of the product uses it.
+//! What tests, fuzz targets and measurements share. Development only: nothing ships from here.
 //!
 //! [`sandbox`] makes a temporary project and [`call`] runs a program in it, the way a person or a
-//! script would, but with nothing of the machine's own settings around it.
+//! script would, but with nothing of the machine's own settings around it. [`checks`] is what must
+//! hold for any bytes at all.
 
 pub mod call;
+pub mod checks;
 pub mod dice;
 pub mod sandbox;

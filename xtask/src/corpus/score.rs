@@ -50,6 +50,9 @@ fn normalise(number: &str) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
+/// How much must be right, in each column.
+pub(super) const PERCENT_MIN: usize = 99;
+
 /// Right answers out of the possible ones.
 #[derive(Default, Clone, Copy)]
 struct Tally {
@@ -61,6 +64,10 @@ impl Tally {
     fn count(&mut self, is_right: bool) {
         self.right += usize::from(is_right);
         self.all += 1;
+    }
+
+    fn is_good(self) -> bool {
+        self.right * 100 >= self.all * PERCENT_MIN
     }
 }
 
@@ -134,6 +141,13 @@ impl Score {
                 expected.depends_on, found.depends_on
             ));
         }
+    }
+
+    /// Returns whether enough phases, completions and dependencies are right, and hardly any phase
+    /// was invented.
+    pub(super) fn is_good(&self) -> bool {
+        let invented = Tally { right: self.found.all, all: self.found.all + self.invented };
+        [self.found, self.completed, self.depends_on, invented].into_iter().all(Tally::is_good)
     }
 
     /// Adds the counts of one project; its mistakes were printed where wanted.

@@ -1,12 +1,14 @@
 //! Finds the phase numbers in a clause.
 
+use std::collections::BTreeSet;
+
 use super::words::{before_soft_word, strip_phase_word};
 use crate::phase::PhaseNumber;
 
 /// Collects the phases that a text outside parentheses names as hard dependencies.
-pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     let mut remark = false;
-    for clause in clauses(text) {
+    for (index, clause) in clauses(text).into_iter().enumerate() {
         // What follows a dash explains the phases before it: it adds none once there are some.
         remark = remark || clause.after_dash;
         if remark && !found.is_empty() && strip_phase_word(clause.text.trim()).is_none() {
@@ -20,13 +22,17 @@ pub(super) fn collect(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNu
             }
             let hard = before_soft_word(segment);
             soft = hard.is_some();
-            scan(hard.unwrap_or(segment), known, true, found);
+            // `Phase 2 and in parallel with 3` needs 2; a later sentence about what is parallel, or
+            // usually comes first, needs nothing.
+            if !(soft && index > 0) {
+                scan(hard.unwrap_or(segment), known, true, found);
+            }
         }
     }
 }
 
 /// Collects the phases that a text names with the word "phase" in front.
-pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut Vec<PhaseNumber>) {
+pub(super) fn collect_named(text: &str, known: &[PhaseNumber], found: &mut BTreeSet<PhaseNumber>) {
     for segment in text.split([';', ',']) {
         scan(before_soft_word(segment).unwrap_or(segment), known, false, found);
     }
@@ -49,22 +55,21 @@ fn clauses(text: &str) -> Vec<Clause<'_>> {
         (" -- ", true),
     ];
     let mut clauses = Vec::new();
-    let mut rest = text;
+    let mut start = 0;
     let mut after_dash = false;
-    loop {
-        let next = ENDS
-            .iter()
-            .filter_map(|(end, dash)| rest.find(end).map(|at| (at, end.len(), *dash)))
-            .filter(|(at, width, dash)| !(*dash && is_range(&rest[..*at], &rest[at + width..])))
-            .min();
-        let Some((at, width, dash)) = next else {
-            clauses.push(Clause { text: rest, after_dash });
-            return clauses;
-        };
-        clauses.push(Clause { text: &rest[..at], after_dash });
-        rest = &rest[at + width..];
-        after_dash = dash;
+    for (at, _) in text.match_indices([';', '.', '\n', ' ']) {
+        let rest = &text[at..];
+        let end = ENDS.iter().find(|(end, _)| rest.starts_with(end));
+        let Some((end, dash)) = end.filter(|_| at >= start) else { continue };
+        if *dash && is_range(&text[start..at], &rest[end.len()..]) {
+            continue;
+        }
+        clauses.push(Clause { text: &text[start..at], after_dash });
+        start = at + end.len();
+        after_dash = *dash;
     }
+    clauses.push(Clause { text: &text[start..], after_dash });
+    clauses
 }
 
 /// A dash between two numbers is a range, blanks or not.
@@ -75,9 +80,10 @@ fn is_range(before: &str, after: &str) -> bool {
 
 /// Walks over a segment: a number counts after the word "phase", in a list that such a number
 /// began, or (where bare numbers are welcome) at the very start.
-fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseNumber>) {
+fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut BTreeSet<PhaseNumber>) {
     let mut rest = segment.trim_start_matches([' ', '*', '_', '`', '"']);
     let mut expected = bare;
+    let mut announced = false;
     let mut previous = ' ';
     while let Some(c) = rest.chars().next() {
         // `feat/phase-156-x` is the name of a branch, `1.3` in `v1.3` part of a version.
@@ -85,14 +91,15 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
         if (at_word || !c.is_ascii())
             && let Some(after) = strip_phase_word(rest)
         {
-            (expected, rest, previous) = (true, after, ' ');
+            (expected, announced, rest, previous) = (true, true, after, ' ');
             continue;
         }
         if (c.is_ascii_digit() && at_word && expected)
+            && (announced || !counts_things(rest))
             && let Some(after) = take_number(rest, known, found)
         {
             (expected, rest) = list_goes_on(after);
-            previous = ' ';
+            (announced, previous) = (false, ' ');
             continue;
         }
         expected = expected && !c.is_alphanumeric();
@@ -101,11 +108,23 @@ fn scan(segment: &str, known: &[PhaseNumber], bare: bool, found: &mut Vec<PhaseN
     }
 }
 
+/// What a number that is no phase may count.
+const UNITS: &[&str] = &[
+    "day", "week", "month", "hour", "minute", "plan", "task", "test", "table", "item", "run",
+    "time", "step", "file",
+];
+
+/// Returns whether a number is a count of something: `3 days`.
+fn counts_things(text: &str) -> bool {
+    let after = PhaseNumber::parse_prefix(text).map_or("", |(_, after)| after.trim_start());
+    UNITS.iter().any(|unit| after.starts_with(unit))
+}
+
 /// Reads a number or a range and returns what follows.
 fn take_number<'a>(
     text: &'a str,
     known: &[PhaseNumber],
-    found: &mut Vec<PhaseNumber>,
+    found: &mut BTreeSet<PhaseNumber>,
 ) -> Option<&'a str> {
     let (first, rest) = PhaseNumber::parse_prefix(text)?;
     if let Some((last, after)) = range_end(rest) {
@@ -115,7 +134,7 @@ fn take_number<'a>(
     // `48h` looks like a number with a letter; only a phase that exists may carry one.
     let lettered = first.to_string().ends_with(|c: char| c.is_ascii_alphabetic());
     if !lettered || known.contains(&first) {
-        found.push(first);
+        found.insert(first);
     }
     Some(rest)
 }

@@ -3,12 +3,16 @@
 use super::{Surroundings, parse};
 use crate::phase::PhaseNumber;
 
-/// Reads a field of phase 9 in a roadmap of phases 1 to 12, 2.1, 3.1c and 36a.
+/// Reads a field of phase 9 in a roadmap of phases 1 to 12, 2.1, 3.1c and 36a, of which 1 and 2 are
+/// of an earlier milestone.
 fn check(text: &str, expected: &str) {
     let mut known: Vec<_> = (1..=12).map(PhaseNumber::whole).collect();
     known.extend(["2.1", "3.1c", "36a"].iter().filter_map(|number| PhaseNumber::parse(number)));
     known.sort();
-    let found = parse(text, Surroundings { own: &PhaseNumber::whole(9), known: &known });
+    let found = parse(
+        text,
+        Surroundings { own: &PhaseNumber::whole(9), known: &known, peers: &known[2..] },
+    );
     let found: Vec<_> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found.join(" "), expected, "{text:?}");
 }
@@ -66,6 +70,8 @@ fn soft_words_add_nothing() {
     check("Phase 3. Parallel-safe with Phase 6", "3");
     check("Phase 3, parallel with Phase 4, 5", "3");
     check("Phase 3. Must complete before Phase 10", "3");
+    check("Phase 3. Typically follows Phase 4, but Phase 5 and Phase 6 are parallel", "3");
+    check("Phase 3. Also Phase 4", "3 4");
     check("Phase 3, Phase 4 and can run beside", "3 4");
     check("Phase 2 and runs in parallel with Phase 3", "2");
 }
@@ -76,13 +82,16 @@ fn ranges_and_everything_before() {
     check("Phases 3–5", "3 3.1c 4 5");
     check("Phase 3 through 4", "3 3.1c 4");
     check("Phases 10-12", "10 11 12");
-    check("All previous phases", "1 2 2.1 3 3.1c 4 5 6 7 8");
-    check("All prior v10.0 phases", "1 2 2.1 3 3.1c 4 5 6 7 8");
+    check("All previous phases", "2.1 3 3.1c 4 5 6 7 8");
+    check("All prior v10.0 phases", "2.1 3 3.1c 4 5 6 7 8");
 }
 
 #[test]
 fn numbers_that_are_no_phases() {
     check("Phase 3 and 48h of soak", "3");
+    check("Phase 2, 3 days of soak", "2");
+    check("Phases 2, 3 and 4", "2 3 4");
+    check("Phases 1, 2, & 3", "1 2 3");
     check("v1.2 shipped", "");
     check("an outside library 3.2", "");
     check("Phase 3 plan 2", "3");

@@ -58,6 +58,10 @@ const SOFT: &[&str] = &[
     "in any order",
     "nice to have",
     "recommended but",
+    "typically",
+    "usually",
+    "ideally",
+    "preferably",
     "unlike",
     "instead of",
 ];
@@ -123,9 +127,11 @@ pub(super) fn before_soft_word(clause: &str) -> Option<&str> {
 pub(super) fn strip_phase_word(text: &str) -> Option<&str> {
     PHASE.iter().find_map(|word| {
         let head = text.get(..word.len())?;
+        if !head.eq_ignore_ascii_case(word) && head.to_lowercase() != **word {
+            return None;
+        }
         let rest = &text[word.len()..];
-        let is_word = head.to_lowercase() == **word || head.eq_ignore_ascii_case(word);
         let numbered = rest.trim_start_matches([' ', '\u{a0}', '#', '-', '*', '.']);
-        (is_word && numbered.starts_with(|c: char| c.is_ascii_digit())).then_some(numbered)
+        numbered.starts_with(|c: char| c.is_ascii_digit()).then_some(numbered)
     })
 }

@@ -1,6 +1,6 @@
 //! Real git in a directory of its own.
 
-use super::{Git, GitError};
+use super::{Answer, Git, GitError};
 
 #[test]
 fn git_works_in_the_directory_it_was_given() {
@@ -20,4 +20,13 @@ fn a_refusal_carries_gits_own_words() {
     let GitError::Failed { code, message, .. } = error else { panic!("git ran") };
     assert_eq!(code, Some(128));
     assert!(message.contains("single revision"), "{message}");
+}
+
+#[test]
+fn a_complaint_is_one_line_without_hints() {
+    let stderr = b"error: would be overwritten:\n\tcode.txt\nhint: try this\nAborting\n".to_vec();
+    let answer = Answer { success: false, code: Some(1), stdout: b"x\n".to_vec(), stderr };
+    assert_eq!(answer.complaint(), "error: would be overwritten: code.txt Aborting");
+    let quiet = Answer { stderr: Vec::new(), ..answer };
+    assert_eq!(quiet.complaint(), "x");
 }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::frontmatter;
-use serde_json::{Value, json};
+use mow_store::frontmatter::{self, EditError};
+use mow_store::{phase_files, plan, summary};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -19,7 +21,7 @@ pub(crate) enum Frontmatter {
         /// The Markdown file
         file: PathBuf,
         /// The key, `a.b` for a nested one
-        #[arg(long, value_name = "KEY")]
+        #[arg(long, allow_hyphen_values = true, value_name = "KEY")]
         field: Option<String>,
     },
     /// Set one field and leave all else as it is
@@ -27,12 +29,47 @@ pub(crate) enum Frontmatter {
         /// The Markdown file
         file: PathBuf,
         /// The key, `a.b` for a nested one
-        #[arg(long, value_name = "KEY")]
+        #[arg(long, allow_hyphen_values = true, value_name = "KEY")]
         field: String,
         /// The value: JSON, or else a plain string
         #[arg(long, allow_hyphen_values = true)]
         value: String,
     },
+    /// Set several fields and leave all else as it is
+    Merge {
+        /// The Markdown file
+        file: PathBuf,
+        /// The fields as a JSON object
+        #[arg(long, allow_hyphen_values = true, value_name = "JSON")]
+        data: String,
+    },
+    /// Check that the fields of a schema are there
+    Validate {
+        /// The Markdown file
+        file: PathBuf,
+        /// Which fields to ask for
+        #[arg(long, value_enum)]
+        schema: Schema,
+    },
+}
+
+/// The kinds of files whose fields are known.
+#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Schema {
+    Plan,
+    Summary,
+    Verification,
+}
+
+impl Schema {
+    fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::Plan => &plan::REQUIRED_KEYS,
+            Self::Summary => &summary::REQUIRED_KEYS,
+            Self::Verification => &phase_files::VERIFICATION_KEYS,
+        }
+    }
 }
 
 impl Frontmatter {
@@ -40,6 +77,8 @@ impl Frontmatter {
         match self {
             Self::Get { file, field } => get(context, file, field.as_deref()),
             Self::Set { file, field, value } => set(context, file, field, value),
+            Self::Merge { file, data } => merge(context, file, data),
+            Self::Validate { file, schema } => validate(context, file, *schema),
         }
     }
 }
@@ -49,7 +88,11 @@ fn not_found(file: &Path) -> Output {
 }
 
 fn load(context: &Context, file: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    Ok(disk::read(&context.named(file))?.filter(|bytes| !bytes.is_empty()))
+    let path = context.named(file);
+    if path.is_dir() {
+        return Ok(None);
+    }
+    Ok(disk::read(&path)?.filter(|bytes| !bytes.is_empty()))
 }
 
 fn get(context: &Context, file: &Path, field: Option<&str>) -> Result<Output, Failure> {
@@ -76,7 +119,9 @@ fn get(context: &Context, file: &Path, field: Option<&str>) -> Result<Output, Fa
 /// is text: phase 6.10 is not 6.1.
 fn parse_value(typed: &str) -> Value {
     let parsed = serde_json::from_str(typed).ok();
-    let kept = parsed.filter(|value: &Value| !value.is_number() || value.to_string() == typed);
+    let is_same =
+        |value: &Value| value.as_number().is_none_or(|number| number.to_string() == typed);
+    let kept = parsed.filter(is_same);
     kept.unwrap_or_else(|| json!(typed))
 }
 
@@ -85,10 +130,50 @@ fn set(context: &Context, file: &Path, field: &str, value: &str) -> Result<Outpu
         return Ok(not_found(file));
     }
     let value = parse_value(value);
+    edit(context, file, |old| frontmatter::set(old, field, &value))?;
+    Ok(Output::with_raw(json!({ "updated": true, "field": field, "value": value }), "true"))
+}
+
+/// Changes a file that the user named, wherever it lies.
+fn edit(
+    context: &Context,
+    file: &Path,
+    change: impl FnOnce(&[u8]) -> Result<Vec<u8>, EditError>,
+) -> Result<(), Failure> {
     let path = context.named(file);
     let home = path.parent().unwrap_or(Path::new("/"));
-    Writer::open(&context.project, WAIT_DEFAULT)?.with_root(home)?.update(&path, |old| {
-        Ok::<_, Failure>(Some(frontmatter::set(old.unwrap_or_default(), field, &value)?))
+    Writer::open(&context.project, WAIT_DEFAULT)?
+        .with_root(home)?
+        .update(&path, |old| Ok::<_, Failure>(Some(change(old.unwrap_or_default())?)))?;
+    Ok(())
+}
+
+fn merge(context: &Context, file: &Path, data: &str) -> Result<Output, Failure> {
+    let fields: Map<String, Value> = serde_json::from_str(data).map_err(|error| {
+        Failure::refused(format!("--data is not a JSON object: {error}"))
+            .hint("--data '{\"wave\": 2, \"autonomous\": false}'")
     })?;
-    Ok(Output::with_raw(json!({ "updated": true, "field": field, "value": value }), "true"))
+    if load(context, file)?.is_none() {
+        return Ok(not_found(file));
+    }
+    edit(context, file, |old| frontmatter::merge(old, &fields))?;
+    let names: Vec<_> = fields.keys().collect();
+    Ok(Output::with_raw(json!({ "merged": true, "fields": names }), "true"))
+}
+
+fn validate(context: &Context, file: &Path, schema: Schema) -> Result<Output, Failure> {
+    let Some(bytes) = load(context, file)? else { return Ok(not_found(file)) };
+    let block = frontmatter::parse(&bytes);
+    let has = |key: &&&str| {
+        let block = block.as_ref();
+        // Older files have hyphens where newer ones have underscores.
+        block.is_some_and(|block| {
+            block.entry(key).is_some() || block.entry(&key.replace('_', "-")).is_some()
+        })
+    };
+    let (present, missing): (Vec<&str>, Vec<&str>) = schema.required().iter().partition(has);
+    let valid = missing.is_empty();
+    let answer =
+        json!({ "valid": valid, "missing": missing, "present": present, "schema": schema });
+    Ok(Output::with_raw(answer, if valid { "valid" } else { "invalid" }))
 }

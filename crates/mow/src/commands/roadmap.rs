@@ -1,7 +1,7 @@
 //! `mow roadmap …`.
 
 mod analyze;
-mod dag;
+pub(super) mod dag;
 mod get_phase;
 mod graph;
 mod phases;
@@ -58,7 +58,7 @@ fn load(context: &Context) -> Result<Option<Survey>, Failure> {
     Ok(survey::load(&context.project.planning)?)
 }
 
-fn no_roadmap() -> Failure {
+pub(super) fn no_roadmap() -> Failure {
     Failure::refused("ROADMAP.md not found")
         .hint("run mow in a project with .planning/ROADMAP.md, or name one with --cwd DIR")
 }

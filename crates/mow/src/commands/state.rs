@@ -3,8 +3,6 @@
 mod edit;
 mod phases;
 
-use std::path::Path;
-
 use clap::Subcommand;
 use mow_store::config::Settings;
 use mow_store::disk;
@@ -142,7 +140,7 @@ struct LoadJson {
 /// Answers whatever is there: a file that cannot be read counts as missing.
 fn load(context: &Context) -> Output {
     let state = context.load(FILE).ok().flatten().unwrap_or_default();
-    let is_there = |file: &str| Path::new(&context.planning(file)).exists();
+    let is_there = |file: &str| context.planning(file).exists();
     let json = LoadJson {
         config: context.config().unwrap_or_default().settings(),
         state_exists: !state.is_empty(),

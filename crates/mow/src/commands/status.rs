@@ -104,7 +104,8 @@ fn missing(context: &Context, phase: &str, path: &Path) -> Failure {
         .hint(format!("mow status init {phase}"))
 }
 
-fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
+/// Writes the file anew; `worktree create` does so in the worktree it made.
+pub(super) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
     let place = find(context, phase)?;
     let mut plans = Vec::new();
     for file in place.dir.of(Artifact::Plan) {
@@ -114,7 +115,7 @@ fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
     }
     let name = place.dir.label().map_or_else(|| "Unnamed".to_owned(), capitalised);
     let new = NewStatus { phase: &place.padded, name: &name, plans: &plans };
-    let text = match template(context)? {
+    let text = match context.template("status.md")? {
         Some(template) => status::render_with(&template, &new),
         None => status::render(&new),
     };
@@ -132,19 +133,6 @@ fn capitalised(label: &str) -> String {
         first.unwrap_or_default() + letters.as_str()
     });
     words.collect::<Vec<_>>().join(" ")
-}
-
-/// Loads the template that the project or the user put in place of ours.
-fn template(context: &Context) -> Result<Option<String>, Failure> {
-    let of_project = context.project.root.join("mowism/templates/status.md");
-    let of_user = std::env::var_os("HOME")
-        .map(|home| Path::new(&home).join(".claude/mowism/templates/status.md"));
-    for path in std::iter::once(of_project).chain(of_user) {
-        if let Some(bytes) = disk::read(&path)? {
-            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-    Ok(None)
 }
 
 #[derive(Serialize)]

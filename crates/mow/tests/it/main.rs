@@ -3,8 +3,16 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod commit;
+mod corpus;
+mod doctor;
 mod frontmatter;
+mod identity;
+mod init;
+mod install;
+mod manual;
 mod milestone;
+mod overview;
 mod phase;
 mod phase_remove;
 mod phases;
@@ -13,13 +21,26 @@ mod roadmap;
 mod roadmap_dag;
 mod roadmap_phase;
 mod snapshot;
+mod start;
 mod state;
+mod state_fields;
+mod state_lists;
 mod status;
 mod storm;
 mod streams;
+mod summary;
 mod table;
+mod team;
+mod template;
 mod usage;
+mod utility;
 mod validate;
+mod verify;
+mod worktree;
+mod worktree_claims;
+mod worktree_life;
+mod worktree_merge;
+mod worktree_worker;
 
 use mow_testkit::sandbox::Sandbox;
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,9 @@ const LANES: u64 = 3;
 /// What "at once" means, for a machine that has other things to do as well.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
+/// Held by the storm that blows: two at once would measure each other.
+static WEATHER: Mutex<()> = Mutex::new(());
+
 const STATE: &str = ".planning/STATE.md";
 const HEAD: &str = "# State\n\n## Blockers\n\n";
 const TAIL: &str = "\n## Session\n\n**Stopped At:** here\n";
@@ -39,6 +43,7 @@ fn storm(
     call: impl Fn(usize, usize) -> Vec<String> + Sync,
     look: impl Fn(&[u8]) -> Vec<usize> + Sync,
 ) {
+    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -49,8 +54,8 @@ fn storm(
                 assert!(now.iter().zip(&seen).all(|(now, seen)| now >= seen), "{seen:?} {now:?}");
                 seen = now;
                 looks += 1;
-                // Looking is the least of it: the callers need the processors too.
-                thread::sleep(Duration::from_millis(1));
+                // The callers need the processors too.
+                thread::sleep(Duration::from_millis(4));
             }
             looks
         });
@@ -224,6 +229,7 @@ fn killed_callers_lose_nothing_they_acknowledged() {
     let kills = env::var("MOW_STORM_KILLS")
         .map_or(KILLS_DEFAULT, |kills| kills.parse().expect("MOW_STORM_KILLS is a number"));
     let project = sandbox().file(STATE, format!("{HEAD}- 0-0\n{TAIL}"));
+    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
     let life = life(&project);
     let before = blockers(&project.bytes(STATE)).len();
     let acknowledged: Vec<String> = thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Output: no colours in pipes, readers that leave early, answers too long to print.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
@@ -44,12 +44,13 @@ fn read_one_line(arguments: &[&str]) -> (String, Option<i32>, String) {
     let project = project(5_000);
     let mut child = project.call(arguments).spawn();
     let mut line = String::new();
-    let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
-    reader.read_line(&mut line).unwrap();
+    let stdout = child.stdout.take().expect("it is a pipe");
+    let mut reader = BufReader::with_capacity(16, stdout);
+    reader.read_line(&mut line).expect("the answer is text");
     drop(reader);
-    let mut stderr = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    (line, child.wait().unwrap().code(), stderr)
+    let output = child.wait_with_output().expect("it can be waited for");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (line, output.status.code(), stderr)
 }
 
 #[test]

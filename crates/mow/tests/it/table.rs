@@ -51,7 +51,7 @@ impl Case<'_> {
             expected.insert((*path).to_owned(), text);
         }
         let ran = project.call(self.call).run();
-        println!("{}, line ending {ending:?}", self.about);
+        let ran = ran.about(&format!("{}, line ending {ending:?}", self.about));
         match &self.answer {
             Answer::Json(value) => ran.answers(value),
             Answer::Text(text) => ran.prints(text),

@@ -115,7 +115,7 @@ fn validate_health_has_a_code_for_every_flaw() {
         let project = sound();
         match text {
             Some(text) => project.write(path, text),
-            None => std::fs::remove_file(project.root().join(path)).unwrap(),
+            None => project.remove(path),
         }
         let report = health(&project);
         assert_eq!(report["status"], *status, "{path} {text:?}");
@@ -161,7 +161,7 @@ fn d48_a_state_that_can_be_read_is_repaired_in_place() {
 fn health_repair_writes_what_is_missing() {
     let project = sound();
     for file in [STATE, CONFIG] {
-        std::fs::remove_file(project.root().join(file)).unwrap();
+        project.remove(file);
     }
     let report = project.call(["validate", "health", "--repair"]).run().json();
     let done = report["repairs_performed"].as_array().expect("repairs");

@@ -84,6 +84,7 @@ pub fn default_of(path: &str) -> Option<Value> {
         | "feedback.dashboard_redraw" => json!(false),
         "feedback.event_log_count" => json!(6),
         "worker.stage_gates" => json!("none"),
+        "workflow.auto_advance" => json!(false),
         "workflow.verifier" => json!(true),
         "multi_phase.max_workers" => json!(3),
         "multi_phase.max_agents" => json!(4),

@@ -113,3 +113,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn members_are_taken_out_with_their_comma() {
+    let removed = |text: &str, path: &[&str]| {
+        String::from_utf8(remove(text.as_bytes(), path).unwrap()).unwrap()
+    };
+    let file =
+        "{\n  \"w\": {\n    \"a\": 1,\n    \"b\": {\"x\": 2},\n    \"c\": 3\n  },\n  \"z\": 0\n}\n";
+    let without_a = "{\n  \"w\": {\n    \"b\": {\"x\": 2},\n    \"c\": 3\n  },\n  \"z\": 0\n}\n";
+    assert_eq!(removed(file, &["w", "a"]), without_a);
+    let without_b = "{\n  \"w\": {\n    \"a\": 1,\n    \"c\": 3\n  },\n  \"z\": 0\n}\n";
+    assert_eq!(removed(file, &["w", "b"]), without_b);
+    assert_eq!(removed("{ \"a\": 1 }", &["a"]), "{}");
+    assert_eq!(removed("{\"a\": 1, \"a\": 2}", &["a"]), "{}");
+    assert_eq!(removed(file, &["w", "none"]), file);
+    assert_eq!(removed(file, &["z", "none"]), file);
+}

@@ -49,6 +49,8 @@ pub struct Task {
     pub range: Range<usize>,
     /// The line it begins on, counted from one.
     pub line: usize,
+    /// Whether it is a `<task>` and no mere heading.
+    pub tagged: bool,
 }
 
 /// One element of a task.
@@ -109,7 +111,8 @@ fn tagged(text: &Text<'_>, seen: &str) -> Vec<Task> {
         let (end, after) = close.map_or((next, next), |close| (close.start, close.end));
         let elements = elements(text, seen, tag.end..end);
         let attributes = attributes(&seen[open + "<task".len()..tag.end - 1]);
-        let mut task = Task { attributes, elements, range: open..after, ..Task::default() };
+        let mut task =
+            Task { attributes, elements, range: open..after, tagged: true, ..Task::default() };
         task.line = text.line_at(open) + 1;
         task.name = task.element("name").or(task.attribute("name")).unwrap_or("").to_owned();
         tasks.push(task);
@@ -178,6 +181,8 @@ pub(super) fn element(seen: &str, within: Range<usize>, name: &str) -> Option<Ra
 /// Reads the elements of a task; what stands in one is its text, tags and all.
 fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
     let mut found = Vec::new();
+    // Tags that are closed nowhere in the rest, so that nobody looks for that again.
+    let mut unclosed: Vec<&str> = Vec::new();
     let mut at = within.start;
     while let Some(offset) = seen[at..within.end].find('<') {
         let open = at + offset;
@@ -187,7 +192,11 @@ fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
         let start = open_tag(seen, open, tag).map_or(at, |range| range.end);
         // Without a closing tag only the line counts: the rest belongs to others.
         let line_end = seen[start..within.end].find('\n').map_or(within.end, |n| start + n);
-        let close = close_tag(seen, start..within.end, tag);
+        let is_open = unclosed.contains(&tag);
+        let close = if is_open { None } else { close_tag(seen, start..within.end, tag) };
+        if close.is_none() && !is_open {
+            unclosed.push(tag);
+        }
         let (end, after) = close.map_or((line_end, line_end), |close| (close.start, close.end));
         found.push(new_element(text, tag, start..end));
         if tag == "verify" {
@@ -248,6 +257,7 @@ fn headed(text: &Text<'_>) -> Vec<Task> {
             elements: fields(text, found.line + 1..last),
             range: start..end,
             line: found.line + 1,
+            tagged: false,
         });
     }
     tasks

@@ -1,6 +1,7 @@
 //! What a requirement id looks like, and how it is found at the start of a text.
 
-use crate::text::field::same_name;
+use std::collections::HashSet;
+
 use crate::text::inline;
 
 /// The most ids a range such as `AUTH-01..05` may stand for.
@@ -14,10 +15,11 @@ pub fn parse_ids(value: &str) -> Vec<String> {
     let value = value.split(" — ").next().unwrap_or("");
     let value = value.split(" - ").next().unwrap_or("");
     let mut ids: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     for token in value.split(|c: char| c.is_whitespace() || ",;[]\"'`*".contains(c)) {
         let token = token.trim_end_matches(['.', ':']);
         for id in expand(token) {
-            if is_id(&id) && !ids.iter().any(|known| same_name(known, &id)) {
+            if is_id(&id) && known.insert(id.to_ascii_lowercase()) {
                 ids.push(id);
             }
         }

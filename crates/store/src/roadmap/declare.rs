@@ -4,6 +4,7 @@
 //! of tables that have a phase column. What only speaks of a phase declares none.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use mow_core::phase::PhaseNumber;
 
@@ -32,6 +33,8 @@ pub(super) struct Declaration {
     pub(super) number: PhaseNumber,
     pub(super) written: String,
     pub(super) name: String,
+    /// The words of the name by which places are compared; most never are.
+    pub(super) words: OnceLock<Vec<String>>,
     /// The index of the line.
     pub(super) line: usize,
     /// The box or the status cell; marks for the other kinds.
@@ -58,10 +61,7 @@ pub(super) struct Outline<'a> {
 impl<'a> Outline<'a> {
     pub(super) fn new(text: &'a Text<'a>) -> Self {
         let folds = folds(text);
-        let mut fold_of = vec![None; text.lines().len()];
-        for (index, fold) in folds.iter().enumerate() {
-            fold_of[fold.first..=fold.last].fill(Some(index));
-        }
+        let fold_of = innermost_folds(&folds, text.lines().len());
         let lines = 0..text.lines().len();
         let items = lines.filter_map(|line| Some((line, item_at(text, line)?))).collect();
         Self { text, headings: headings(text), folds, items, fold_of }
@@ -78,6 +78,21 @@ impl<'a> Outline<'a> {
     pub(super) fn fold_at(&self, line: usize) -> Option<&Fold> {
         self.fold_of.get(line).copied().flatten().map(|index| &self.folds[index])
     }
+}
+
+/// Returns for each line the innermost fold around it; folds come in the order they open.
+fn innermost_folds(folds: &[Fold], lines: usize) -> Vec<Option<usize>> {
+    let mut opening = folds.iter().enumerate().peekable();
+    let mut open = Vec::new();
+    let innermost = (0..lines).map(|line| {
+        while let Some((index, _)) = opening.next_if(|(_, fold)| fold.first == line) {
+            open.push(index);
+        }
+        let innermost = open.last().copied();
+        while open.pop_if(|index| folds[*index].last == line).is_some() {}
+        innermost
+    });
+    innermost.collect()
 }
 
 /// Returns all declarations in the order of their lines.
@@ -103,10 +118,11 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
     let mention = mention::named(content)?;
     Some(Declaration {
         kind: Kind::Heading,
-        name: title::of_heading(&mention.title),
+        name: title::of_heading(&mention.title).to_owned(),
         line: heading.line,
         done: verdict::of_marks(content),
         bold: false,
+        words: OnceLock::new(),
         depends: None,
         milestone: None,
         number: mention.number,
@@ -118,17 +134,15 @@ fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
     let content = text.slice(item.text.clone());
     let mention = mention::named(content)?;
     let kind = if item.tick.is_some() { Kind::Checklist } else { Kind::Bullet };
-    let bold_only = !mention.tail.is_empty();
+    // Where the name is in bold, a dash in it is part of it.
+    let cut = if mention.tail.is_empty() { title::of_item } else { title::of_heading };
     Some(Declaration {
         kind,
-        name: if bold_only {
-            title::of_heading(&mention.title)
-        } else {
-            title::of_item(&mention.title)
-        },
+        name: cut(&mention.title).to_owned(),
         line,
         done: item.done().or_else(|| verdict::of_marks(content)),
         bold: content.starts_with("**"),
+        words: OnceLock::new(),
         depends: None,
         milestone: None,
         number: mention.number,
@@ -209,10 +223,11 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         if title.is_empty() { plain(&row.cell(text, columns.name)).into_owned() } else { title };
     Some(Declaration {
         kind: Kind::Table,
-        name: title::of_heading(&title),
+        name: title::of_heading(&title).to_owned(),
         line: row.line,
         done,
         bold: false,
+        words: OnceLock::new(),
         depends: cell(columns.depends).map(|cell| plain(&cell).into_owned()),
         milestone: cell(columns.milestone),
         number,

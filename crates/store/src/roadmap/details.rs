@@ -4,8 +4,8 @@ use mow_core::phase::PhaseNumber;
 
 use super::declare::{self, Declaration, Kind, Outline};
 use super::gather::{self, Group, Milestones};
-use super::{mention, section};
-use crate::requirements;
+use super::mention;
+use super::section::{self, Section};
 use crate::text::Text;
 use crate::text::field::{field_at, same_name};
 use crate::text::list::item_at;
@@ -70,24 +70,16 @@ fn read(outline: &Outline<'_>, heading: &Declaration) -> Details {
     let start = text.lines()[heading.line].start;
     let end = text.lines().get(lines.end).map_or(text.bytes().len(), |line| line.start);
     let title = mention::named(text.line(heading.line).trim_start_matches(['#', ' ', '\t']));
-    let field = |wanted: &str| {
-        lines.clone().filter_map(|line| field_at(text, line)).find(|field| {
-            let name = text.slice(field.name.clone()).trim();
-            same_name(name, wanted)
-        })
-    };
-    let value = |wanted: &str| {
-        let value = text.slice(field(wanted)?.value).trim().to_owned();
-        (!value.is_empty()).then_some(value)
-    };
-    let criteria = field("Success Criteria").map(|field| field.line + 1..lines.end);
+    let mut fields = lines.clone().filter_map(|line| field_at(text, line));
+    let criteria =
+        fields.find(|field| same_name(text.slice(field.name.clone()).trim(), "Success Criteria"));
+    let criteria = criteria.map(|field| field.line + 1..lines.end);
+    let section = Section::new(outline, heading.line);
     Details {
         name: title.map_or_else(|| heading.name.clone(), |mention| mention.title),
-        goal: value("Goal"),
+        goal: section.goal(),
         success_criteria: criteria.map(|lines| numbered(text, lines)).unwrap_or_default(),
-        requirements: value("Requirements")
-            .map(|ids| requirements::parse_ids(&ids))
-            .unwrap_or_default(),
+        requirements: section.requirements().unwrap_or_default(),
         section: text.raw(start..end).trim().replace("\r\n", "\n"),
     }
 }

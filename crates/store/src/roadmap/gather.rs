@@ -13,6 +13,7 @@ use mow_core::roadmap::{Completion, Phase, Sources};
 use super::declare::{Declaration, Kind, Outline};
 use super::section::Section;
 use super::{Entry, verdict};
+use crate::text::heading::Heading;
 
 /// All places that declare one phase.
 #[derive(Debug)]
@@ -36,16 +37,27 @@ impl Group {
 /// Groups declarations by phase, ordered by number and then as the document has them.
 pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
     let milestones = Milestones::new(outline);
+    let mut groups = gather(&milestones, declarations, false);
+    // Where one number means two phases, boxes and headings of other numbers may too.
+    if groups.iter().any(|group| group.block > 0) {
+        let mut places: Vec<_> = groups.into_iter().flat_map(|group| group.places).collect();
+        places.sort_by_key(|place| place.line);
+        groups = gather(&milestones, places, true);
+    }
+    align_blocks(&milestones, &mut groups);
+    groups
+}
+
+fn gather(milestones: &Milestones, places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
     let mut groups: BTreeMap<PhaseNumber, Vec<Group>> = BTreeMap::new();
-    let (strong, weak): (Vec<_>, Vec<_>) = declarations
-        .into_iter()
-        .partition(|place| matches!(place.kind, Kind::Heading | Kind::Checklist));
+    let (strong, weak): (Vec<_>, Vec<_>) = places.into_iter().partition(is_strong);
     for place in strong.into_iter().chain(weak) {
         let found = groups.entry(place.number).or_default();
         let several = found.len() > 1;
-        let free = found.iter_mut().filter(|group| !is_another(&milestones, group, &place));
+        let is_another = |group: &Group| is_another(milestones, group, &place, restarts);
+        let free = found.iter_mut().filter(|group| !is_another(group));
         let fit =
-            |group: &&mut Group| if several { closeness(&milestones, group, &place) } else { 0 };
+            |group: &&mut Group| if several { closeness(milestones, group, &place) } else { 0 };
         match free.max_by_key(fit) {
             Some(group) => group.places.push(place),
             None => {
@@ -54,45 +66,58 @@ pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> V
             }
         }
     }
-    let mut groups: Vec<Group> = groups.into_values().flatten().collect();
-    align_blocks(&milestones, &mut groups);
-    groups
+    groups.into_values().flatten().collect()
 }
 
-/// Returns whether a place with the number of a group means another phase: the group has places of
-/// the same kind, all in other milestones and with other names.
-fn is_another(milestones: &Milestones, group: &Group, place: &Declaration) -> bool {
-    let mut twins = group.of_kind(place.kind).peekable();
+/// Headings and boxes name a phase; rows and bullets may merely speak of it.
+fn is_strong(place: &Declaration) -> bool {
+    matches!(place.kind, Kind::Heading | Kind::Checklist)
+}
+
+/// Returns whether a place with the number of a group means another phase: the group has places to
+/// compare with, all in other milestones and with other names.
+///
+/// Places of the same kind are compared. Headings and boxes are compared with each other where both
+/// stand in a milestone, and where numbering is known to start over.
+fn is_another(milestones: &Milestones, group: &Group, place: &Declaration, restarts: bool) -> bool {
+    let own = milestones.at(place.line);
+    let comparable = |twin: &&Declaration| {
+        let both_placed = own.is_some() && milestones.at(twin.line).is_some();
+        let both_strong = is_strong(twin) && is_strong(place);
+        twin.kind == place.kind || (both_strong && (restarts || both_placed))
+    };
+    let mut twins = group.places.iter().filter(comparable).peekable();
     // Tables of other things repeat numbers too: only a milestone column tells rows apart.
     let apart = |twin: &Declaration| match (&twin.milestone, &place.milestone) {
         (Some(one), Some(other)) => one != other,
-        _ => place.kind != Kind::Table && milestones.at(twin.line) != milestones.at(place.line),
+        _ => place.kind != Kind::Table && milestones.at(twin.line) != own,
     };
     place.kind != Kind::Bullet
         && twins.peek().is_some()
-        && twins.all(|twin| apart(twin) && !alike(&twin.name, &place.name))
+        && twins.all(|twin| apart(twin) && !alike(twin, place))
 }
 
 /// Says how well a place fits a group: by its name, else by its milestone.
 fn closeness(milestones: &Milestones, group: &Group, place: &Declaration) -> usize {
-    let named = group.places.iter().any(|other| alike(&other.name, &place.name));
+    let named = group.places.iter().any(|other| alike(other, place));
     let near =
         group.places.iter().any(|other| milestones.at(other.line) == milestones.at(place.line));
     2 * usize::from(named) + usize::from(near)
 }
 
 /// Returns whether two names share a word, or one of them is missing.
-fn alike(a: &str, b: &str) -> bool {
-    let words = |name: &str| -> Vec<String> {
-        let lower = name.to_lowercase();
-        lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.chars().count() > 2)
-            .map(str::to_owned)
-            .collect()
-    };
+fn alike(a: &Declaration, b: &Declaration) -> bool {
     let (a, b) = (words(a), words(b));
     a.is_empty() || b.is_empty() || a.iter().any(|word| b.contains(word))
+}
+
+/// Returns the words of a place's name that tell it from others.
+fn words(place: &Declaration) -> &[String] {
+    place.words.get_or_init(|| {
+        let lower = place.name.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| word.chars().count() > 2).map(str::to_owned).collect()
+    })
 }
 
 /// Gives the phases of a milestone whose numbering starts over the same block.
@@ -116,15 +141,19 @@ pub(super) struct Milestones {
 impl Milestones {
     pub(super) fn new(outline: &Outline<'_>) -> Self {
         let mut of_line = vec![None; outline.text.lines().len()];
-        let mut current = None;
+        let mut current: Option<&Heading> = None;
         let mut next_heading = outline.headings.iter().peekable();
         for (line, slot) in of_line.iter_mut().enumerate() {
-            if let Some(heading) = next_heading.next_if(|heading| heading.line == line)
-                && is_milestone(outline.text.slice(heading.text.clone()))
-            {
-                current = Some(line);
+            if let Some(heading) = next_heading.next_if(|heading| heading.line == line) {
+                let ends = current.is_some_and(|milestone| heading.level <= milestone.level);
+                if is_milestone(outline.text.slice(heading.text.clone())) {
+                    current = Some(heading);
+                } else if ends {
+                    current = None;
+                }
             }
-            *slot = outline.fold_at(line).map(|fold| fold.first).or(current);
+            let milestone = current.map(|heading| heading.line);
+            *slot = outline.fold_at(line).map(|fold| fold.first).or(milestone);
         }
         Self { of_line }
     }
@@ -148,11 +177,18 @@ const PARALLEL_FROM: usize = 400;
 
 /// Makes an entry of each group.
 pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
+    let milestones = Milestones::new(outline);
+    let home = |group: &Group| (group.block, milestones.at(group.best().line));
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
+    let mut peers: BTreeMap<_, Vec<PhaseNumber>> = BTreeMap::new();
     for group in groups {
         known.entry(group.block).or_default().push(group.number);
+        peers.entry(home(group)).or_default().push(group.number);
     }
-    let make = |group: &Group| entry(outline, group, &known[&group.block]);
+    let make = |group: &Group| {
+        let (known, peers) = (&known[&group.block], &peers[&home(group)]);
+        entry(outline, group, Surroundings { own: &group.number, known, peers })
+    };
     if groups.len() < PARALLEL_FROM {
         return groups.iter().map(make).collect();
     }
@@ -165,7 +201,7 @@ pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
     })
 }
 
-fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
+fn entry(outline: &Outline<'_>, group: &Group, around: Surroundings<'_>) -> Entry {
     let best = group.best();
     let sections: Vec<_> =
         group.of_kind(Kind::Heading).map(|place| Section::new(outline, place.line)).collect();
@@ -173,7 +209,6 @@ fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
         .iter()
         .find_map(Section::depends)
         .or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
-    let around = Surroundings { own: &group.number, known };
     let numbers = |text: &String| depends::parse(text, around);
     let parallel = sections.iter().find_map(Section::parallel);
     let has = |kind| group.of_kind(kind).next().is_some();
@@ -199,7 +234,15 @@ fn entry(outline: &Outline<'_>, group: &Group, known: &[PhaseNumber]) -> Entry {
     let ticked = group.of_kind(Kind::Checklist).find_map(|place| place.done);
     let listed = group.of_kind(Kind::Checklist).any(|place| place.bold);
     let lacks_details = listed && !phase.sources.heading;
-    Entry { phase, goal, depends_text: stated, ticked: ticked == Some(true), lacks_details }
+    let requirements = sections.iter().find_map(Section::requirements).unwrap_or_default();
+    Entry {
+        phase,
+        goal,
+        depends_text: stated,
+        requirements,
+        ticked: ticked == Some(true),
+        lacks_details,
+    }
 }
 
 /// Returns the name of the best place that has one.
@@ -235,3 +278,6 @@ fn completion(outline: &Outline<'_>, group: &Group, sections: &[Section<'_>]) ->
     let done = witnesses.first().copied().unwrap_or(folded || plans == Some(true));
     Completion { done, certain: witnesses.iter().all(|other| *other == done) }
 }
+
+#[cfg(test)]
+mod tests;

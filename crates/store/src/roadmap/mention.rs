@@ -90,6 +90,10 @@ fn read_number(text: &str, tail: &str, cell: bool) -> Option<Mention> {
     let written = text[..text.len() - rest.len()].to_owned();
     // A bold `**Phase 3**` has its separator and name behind the bold part.
     let (title, tail) = match separated(rest) {
+        // `**Phase 3:** Name` has said its separator, `**Phase 3** Name` has not.
+        Some("") if !tail.is_empty() && !rest.trim().is_empty() => {
+            (plain(tail).into_owned(), String::new())
+        }
         Some("") if !tail.is_empty() => (separated(&plain(tail))?.to_owned(), String::new()),
         Some(title) => (title.to_owned(), plain(tail).into_owned()),
         None if cell && rest.starts_with(' ') => (rest.trim().to_owned(), String::new()),
@@ -106,17 +110,16 @@ fn is_range(rest: &str) -> bool {
 
 /// Returns the title behind a separator; an empty one when nothing but remarks follows.
 fn separated(rest: &str) -> Option<&str> {
-    let rest = rest.trim_start();
+    let mut rest = rest.trim_start();
+    while let Some(remark) = rest.strip_prefix(['(', '[']) {
+        rest = remark.split_once([')', ']'])?.1.trim_start();
+    }
     if rest.is_empty() {
         return Some("");
     }
     let separators = [":", "：", "|", "·", ". "];
     if let Some(title) = separators.iter().chain(DASHES).find_map(|sign| rest.strip_prefix(sign)) {
         return Some(title.trim());
-    }
-    if let Some(remark) = rest.strip_prefix('(') {
-        let after = remark.split_once(')')?.1;
-        return separated(after);
     }
     // A status sign may stand where the name would: `Phase 3 ✅`.
     verdict::is_sign(rest.chars().next()?).then_some(rest)

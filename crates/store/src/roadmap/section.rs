@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::declare::Outline;
 use super::{mention, verdict};
+use crate::requirements::parse_ids;
 use crate::text::field::{Field, field_at, same_name};
 use crate::text::heading::{Heading, heading_at};
 use crate::text::inline::plain;
@@ -25,6 +26,9 @@ pub(super) const DEPENDS: &[&str] = &[
     "dépend de",
     "hängt ab von",
     "abhängigkeiten",
+    "abhängig von",
+    "depends upon",
+    "dependent on",
     "зависит от",
     "зависимости",
     "依赖",
@@ -34,6 +38,7 @@ pub(super) const DEPENDS: &[&str] = &[
 ];
 const GOAL: &[&str] = &["goal", "objetivo", "objective", "ziel", "цель", "目标"];
 pub(super) const PARALLEL: &[&str] = &["parallel with", "can run in parallel with", "parallel"];
+const REQUIREMENTS: &[&str] = &["requirements", "requirement", "requisitos", "reqs"];
 const STATUS: &[&str] = &["status", "state", "estado", "状态", "статус"];
 
 /// The section of a phase.
@@ -73,6 +78,11 @@ impl<'a> Section<'a> {
     /// Returns the text that names phases this one may run beside.
     pub(super) fn parallel(&self) -> Option<String> {
         self.field(PARALLEL).map(|field| self.value(field))
+    }
+
+    /// Returns the ids of the requirements that the phase serves.
+    pub(super) fn requirements(&self) -> Option<Vec<String>> {
+        self.field(REQUIREMENTS).map(|field| parse_ids(&self.value(field)))
     }
 
     /// Returns the goal, as one line.

@@ -23,29 +23,43 @@ const REMARKS: &[&str] = &[
 ];
 
 /// Returns the name in a heading: all of it but marks of its state.
-pub(super) fn of_heading(title: &str) -> String {
+pub(super) fn of_heading(title: &str) -> &str {
     let mut name = without_remarks(title);
     if !name.is_ascii()
         && let Some(at) = name.find(SIGNS)
     {
-        name.truncate(at);
+        name = &name[..at];
     }
     loop {
         let trimmed = without_remarks(name.trim_end_matches(['—', '–', '-', ':', ' ', '\u{fe0f}']));
-        let shorter = match trimmed.rsplit_once(" — ").or_else(|| trimmed.rsplit_once(" - ")) {
-            Some((before, last)) if is_shouted_state(last) => before.to_owned(),
-            _ => trimmed.clone(),
+        let shorter = match last_dash(trimmed) {
+            Some(at) if is_shouted_state(trimmed[at..].trim_start_matches(['—', '-', ' '])) => {
+                trimmed[..at].trim_end()
+            }
+            _ => trimmed,
         };
-        if shorter == name {
+        if shorter.len() == name.len() {
             return name;
         }
         name = shorter;
     }
 }
 
+/// Returns where the last dash with blanks around it stands.
+fn last_dash(name: &str) -> Option<usize> {
+    name.rmatch_indices(['—', '-']).map(|(at, _)| at).find(|at| is_dash(name, *at))
+}
+
+/// Returns whether the dash at a place has a blank on either side.
+fn is_dash(name: &str, at: usize) -> bool {
+    let after = name[at..].trim_start_matches(['—', '–', '-']);
+    name[..at].ends_with(' ') && after.starts_with(' ')
+}
+
 /// Returns the name in an item, where a description follows it.
-pub(super) fn of_item(title: &str) -> String {
-    let cut = [" — ", " – ", " - ", " -- "].iter().filter_map(|dash| title.find(dash)).min();
+pub(super) fn of_item(title: &str) -> &str {
+    let dashes = title.match_indices(['—', '–', '-']).map(|(at, _)| at);
+    let cut = dashes.into_iter().find(|at| is_dash(title, *at));
     of_heading(&title[..cut.unwrap_or(title.len())])
 }
 
@@ -68,7 +82,7 @@ fn is_shouted_state(text: &str) -> bool {
 }
 
 /// Takes remarks off the end: `(2/2 plans)`, `(INSERTED)`, `[INSERTED]`.
-fn without_remarks(title: &str) -> String {
+fn without_remarks(title: &str) -> &str {
     let mut name = title.trim();
     while let Some(at) = name.rfind(['(', '[']).filter(|_| name.ends_with([')', ']'])) {
         let remark = name[at + 1..name.len() - 1].trim().to_lowercase();
@@ -80,5 +94,5 @@ fn without_remarks(title: &str) -> String {
         }
         name = name[..at].trim_end();
     }
-    name.to_owned()
+    name
 }

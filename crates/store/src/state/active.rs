@@ -1,5 +1,7 @@
 //! The table of running phases, and the line below it that names the next one to free.
 
+use std::collections::BTreeSet;
+
 use mow_core::phase::PhaseNumber;
 use serde::Serialize;
 
@@ -148,17 +150,18 @@ fn insert_sorted(
     if is_sorted {
         return add_after(text, before.map_or(table.separator, |row| row.line), line, ending);
     }
+    let bytes = |row: &Row| &text.bytes()[text.lines()[row.line].range()];
     let mut lines: Vec<_> = table
         .rows
         .iter()
-        .map(|row| (key(row), text.raw(text.lines()[row.line].range())))
-        .chain([(number, line.to_owned())])
+        .map(|row| (key(row), bytes(row)))
+        .chain([(number, line.as_bytes())])
         .collect();
     lines.sort_by_key(|a| a.0);
     let joined: Vec<_> = lines.into_iter().map(|(_, line)| line).collect();
     let start = text.lines()[table.separator + 1].start;
     let end = text.lines()[table.end() - 1].end;
-    vec![Splice::replace(start..end, joined.join(ending))]
+    vec![Splice { range: start..end, with: joined.join(ending.as_bytes()) }]
 }
 
 const HEADER: &str = "| Phase | Name | Status | Worker | Plans | Last Update |";
@@ -223,12 +226,13 @@ impl Columns {
             None => format!("{}. {}", row.phase, row.name),
         };
         let named = [
-            (Some(self.phase), &phase),
             (self.name, &row.name),
             (self.status, &row.status),
             (self.worker, &row.worker),
             (self.plans, &row.plans),
             (self.last_update, &row.last_update),
+            // Last: in a table without a phase column it takes the place of another.
+            (Some(self.phase), &phase),
         ];
         for (column, value) in named {
             if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
@@ -252,7 +256,8 @@ fn split_phase(cell: &str) -> (String, String) {
     }
 }
 
-fn same_phase(a: &str, b: &str) -> bool {
+/// Compares phases as numbers: `3` and `03` are one.
+pub(crate) fn same_phase(a: &str, b: &str) -> bool {
     match (PhaseNumber::parse(a.trim()), PhaseNumber::parse(b.trim())) {
         (Some(a), Some(b)) => a == b,
         _ => a.trim().eq_ignore_ascii_case(b.trim()),
@@ -260,7 +265,7 @@ fn same_phase(a: &str, b: &str) -> bool {
 }
 
 /// Returns the document with its next-unblockable line recomputed.
-fn refresh_next(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn refresh_next(bytes: &[u8]) -> Vec<u8> {
     let rows = parse(bytes).unwrap_or_default();
     let next = next_unblockable(&rows);
     let text = Text::new(bytes);
@@ -289,15 +294,10 @@ pub struct NextUnblockable<'a> {
 
 /// Finds the blocked phase that waits for the fewest others, the first of several.
 pub fn find_unblockable(rows: &[ActivePhase]) -> Option<NextUnblockable<'_>> {
-    let complete = |dependency: &str| {
-        rows.iter().any(|row| row.status == "complete" && same_phase(&row.phase, dependency))
-    };
-    let blocked = rows.iter().filter_map(|row| {
-        let mut waits_for = blocked_by(&row.status)?;
-        waits_for.retain(|dependency| !complete(dependency));
-        Some(NextUnblockable { row, waits_for })
-    });
-    blocked.min_by_key(|next| next.waits_for.len())
+    let complete = Complete::new(rows);
+    let waiting = rows.iter().filter_map(|row| Some((complete.missing(&row.status)?, row)));
+    let (_, row) = waiting.min_by_key(|(count, _)| *count)?;
+    Some(NextUnblockable { row, waits_for: complete.list_missing(&row.status) })
 }
 
 /// Names the blocked phase that waits for the fewest others.
@@ -315,22 +315,69 @@ pub fn next_unblockable(rows: &[ActivePhase]) -> String {
 /// How many phases a range in a status may stand for.
 const RANGE_MAX: u32 = 1000;
 
-/// Reads `blocked (7,8)` and `blocked (7-10)`.
-fn blocked_by(status: &str) -> Option<Vec<String>> {
+/// The phases that are complete.
+struct Complete {
+    numbers: BTreeSet<PhaseNumber>,
+    /// Those without a number, in lower case.
+    names: BTreeSet<String>,
+}
+
+impl Complete {
+    fn new(rows: &[ActivePhase]) -> Self {
+        let mut found = Self { numbers: BTreeSet::new(), names: BTreeSet::new() };
+        for row in rows.iter().filter(|row| row.status == "complete") {
+            match PhaseNumber::parse(row.phase.trim()) {
+                Some(number) => found.numbers.insert(number),
+                None => found.names.insert(row.phase.trim().to_ascii_lowercase()),
+            };
+        }
+        found
+    }
+
+    /// Counts what is not complete of `blocked (7,8)` and `blocked (7-10)`, without listing it.
+    fn missing(&self, status: &str) -> Option<usize> {
+        Some(blocked_by(status)?.map(|part| self.missing_of(part)).sum())
+    }
+
+    /// Lists what is not complete of a status.
+    fn list_missing(&self, status: &str) -> Vec<String> {
+        let parts = blocked_by(status).into_iter().flatten();
+        let single = parts.flat_map(|part| match range_of(part) {
+            Some((first, last)) => (first..=last).map(|number| number.to_string()).collect(),
+            None => vec![part.to_owned()],
+        });
+        single.filter(|part| self.missing_of(part) > 0).collect()
+    }
+
+    fn missing_of(&self, part: &str) -> usize {
+        if let Some((first, last)) = range_of(part) {
+            if first > last {
+                return 0;
+            }
+            let range = PhaseNumber::whole(first)..=PhaseNumber::whole(last);
+            let done = self.numbers.range(range).filter(|number| number.is_whole()).count();
+            return (last - first) as usize + 1 - done;
+        }
+        let is_done = match PhaseNumber::parse(part) {
+            Some(number) => self.numbers.contains(&number),
+            None => self.names.contains(&part.to_ascii_lowercase()),
+        };
+        usize::from(!is_done)
+    }
+}
+
+/// Splits the list in `blocked (7,8)`.
+fn blocked_by(status: &str) -> Option<impl Iterator<Item = &str>> {
     let rest = status.trim().strip_prefix("blocked")?;
     let list = rest.trim().trim_start_matches('(').trim_end_matches(')');
-    let mut dependencies = Vec::new();
-    for part in list.split([',', ' ']).filter(|part| !part.is_empty()) {
-        let ends = part.split_once(['-', '–']);
-        match ends.map(|(a, b)| (a.parse::<u32>(), b.parse::<u32>())) {
-            Some((Ok(first), Ok(last))) => {
-                let last = last.min(first.saturating_add(RANGE_MAX));
-                dependencies.extend((first..=last).map(|number| number.to_string()));
-            }
-            _ => dependencies.push(part.to_owned()),
-        }
-    }
-    Some(dependencies)
+    Some(list.split([',', ' ']).filter(|part| !part.is_empty()))
+}
+
+/// Reads `7-10`, cut where it is too long to be meant.
+fn range_of(part: &str) -> Option<(u32, u32)> {
+    let (first, last) = part.split_once(['-', '–'])?;
+    let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+    Some((first, last.min(first.saturating_add(RANGE_MAX))))
 }
 
 #[cfg(test)]

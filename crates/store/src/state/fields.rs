@@ -13,12 +13,13 @@ use crate::frontmatter;
 use crate::text::Text;
 use crate::text::field::{Field, field_at, same_name};
 use crate::text::heading::{headings, section_end};
+use crate::text::inline::unguard;
 use crate::text::splice::apply;
 
 /// Returns the value of a field, else the body of the section with that heading.
 pub fn lookup(bytes: &[u8], name: &str) -> Option<String> {
     let text = Text::new(bytes);
-    let field = |field: Field| text.raw(field.value);
+    let field = |field: Field| unguard(&text.raw(field.value)).into_owned();
     find_meant(&text, &[name])
         .map(field)
         .or_else(|| section_body(&text, name))
@@ -33,7 +34,7 @@ fn section_body(text: &Text<'_>, name: &str) -> Option<String> {
     let lines = headings[index].line + 1..section_end(text, &headings, index);
     let start = text.lines().get(lines.start).map_or(text.bytes().len(), |line| line.start);
     let end = text.lines().get(lines.end).map_or(text.bytes().len(), |line| line.start);
-    Some(text.raw(start..end).trim().to_owned())
+    Some(text.raw(start..end).trim().replace("\r\n", "\n"))
 }
 
 /// Gives a field another value; `None` when the document has no such field.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Section, section, section_where};
 use crate::text::Text;
 use crate::text::heading::heading_at;
+use crate::text::inline::{guard, unguard};
 use crate::text::list::item_at;
 use crate::text::splice::{Splice, apply};
 
@@ -35,7 +36,7 @@ pub(super) fn blockers(text: &Text<'_>) -> Vec<String> {
     let Some(section) = section(text, BLOCKERS) else { return Vec::new() };
     let items = section.lines.filter_map(|line| item_at(text, line));
     let items = items.filter(|item| item.indent < 2 && item.done() != Some(true));
-    let texts = items.map(|item| text.raw(item.text));
+    let texts = items.map(|item| unguard(&text.raw(item.text)).into_owned());
     texts.filter(|text| !text.trim().is_empty() && !is_placeholder(text)).collect()
 }
 
@@ -69,7 +70,7 @@ pub fn resolve_blocker(bytes: &[u8], words: &str) -> Option<(Vec<u8>, usize)> {
     let items = items(&text, &section);
     let matches = |lines: &Range<usize>| {
         let raw = text.raw(text.lines()[lines.start].start..text.lines()[lines.end - 1].end);
-        let raw = raw.to_lowercase();
+        let raw = unguard(&raw).to_lowercase();
         raw.contains(&words) || one_line(&raw).contains(&words)
     };
     let found: Vec<_> = items.iter().filter(|lines| matches(lines)).cloned().collect();
@@ -128,7 +129,7 @@ pub(crate) fn one_line(text: &str) -> String {
 /// placeholder if there is one.
 pub(crate) fn add_item(text: &Text<'_>, section: &Section, item: &str) -> Vec<Splice> {
     let ending = text.line_ending();
-    let entry = format!("- {}", one_line(item));
+    let entry = format!("- {}", guard(&one_line(item)));
     let placeholder =
         section.own.clone().find(|line| is_placeholder(&text.raw(text.lines()[*line].range())));
     let last = section

@@ -6,7 +6,7 @@ use super::position::{PhaseLine, Places};
 use super::{section, sections};
 use crate::text::Text;
 use crate::text::field::find_field;
-use crate::text::inline::plain;
+use crate::text::inline::{plain, unguard};
 use crate::text::list::item_at;
 use crate::text::table::tables;
 
@@ -172,7 +172,7 @@ fn decisions(text: &Text<'_>) -> Vec<Decision> {
     });
     // New decisions are added as items, below a table too.
     let items = section.lines.filter_map(|line| item_at(text, line).filter(|item| item.indent < 2));
-    let items = items.map(|item| decision(text.slice(item.text)));
+    let items = items.map(|item| decision(&unguard(text.slice(item.text))));
     rows.chain(items.filter(|d| !sections::is_placeholder(&d.summary))).collect()
 }
 

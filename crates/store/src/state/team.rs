@@ -9,6 +9,7 @@ use super::sections::{add_after, one_line};
 use super::{Section, section};
 use crate::text::Text;
 use crate::text::field::find_field;
+use crate::text::inline::{guard, unguard};
 use crate::text::splice::{Splice, apply};
 use crate::text::table::{Row, Table, render_row, tables};
 
@@ -90,7 +91,7 @@ pub fn parse(bytes: &[u8]) -> Option<Team> {
     let field = |name| {
         let found = find_field(&text, section.own.clone(), name, true)
             .or_else(|| find_field(&text, section.own.clone(), name, false))?;
-        Some(text.raw(found.value)).filter(|value| !value.is_empty())
+        Some(unguard(&text.raw(found.value)).into_owned()).filter(|value| !value.is_empty())
     };
     let teammates = table(&text, &section).map_or(Vec::new(), |table| {
         let columns = Columns::new(&text, &table);
@@ -110,7 +111,7 @@ pub fn start(bytes: &[u8], name: &str, today: &str) -> Vec<u8> {
     let rest = stop(bytes);
     let text = Text::new(&rest);
     let ending = text.line_ending();
-    let team = format!("**Team:** {}", one_line(name));
+    let team = format!("**Team:** {}", guard(&one_line(name)));
     let started = format!("**Started:** {today}");
     let header = render_row(&HEADER);
     let lines = [HEADING, "", &team, &started, "", &header, SEPARATOR];
@@ -153,7 +154,9 @@ pub fn stop(bytes: &[u8]) -> Vec<u8> {
 
 /// Adds a member; one that is there already gets a new row in the place of the old.
 pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamError> {
+    let name = one_line(change.name);
     let whole = TeammateChange {
+        name: &name,
         worktree: Some(change.worktree.unwrap_or(UNKNOWN)),
         task: Some(change.task.unwrap_or(UNKNOWN)),
         status: Some(change.status.unwrap_or("active")),

@@ -6,7 +6,7 @@
 use super::layout::{Column, Layout, Part};
 use super::{PlanRow, PlanState, Status, StatusError, UNSET, one_line_or_unset, parse};
 use crate::text::splice::{Splice, apply};
-use crate::text::table::Table;
+use crate::text::table::{Row, Table};
 
 /// The names [`set_field`] takes.
 pub const FIELDS: &[&str] = &[
@@ -134,7 +134,11 @@ fn put_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
     let splices = match last {
         Some(last) => layout.insert_below(last, &line),
         None => match head.end.checked_sub(1) {
-            Some(last) => layout.insert_below(last, &format!("{line}\n")),
+            Some(last) => {
+                // Right below a table the line would be a row of it.
+                let gap = if layout.text.line(last).contains('|') { "\n" } else { "" };
+                layout.insert_below(last, &format!("{gap}{line}\n"))
+            }
             None => {
                 let ending = layout.text.line_ending();
                 vec![Splice::insert(layout.start_of(0), format!("{line}{ending}{ending}"))]
@@ -234,7 +238,10 @@ fn set_cells(
     let is_closed = text.slice(rule.start..end).ends_with('|');
     let dashes = if is_closed { "--------|" } else { "|--------" };
     splices.push(Splice::insert(end, dashes.repeat(added.len())));
-    for (_, row) in table.rows.iter().enumerate().filter(|(other, _)| *other != index) {
+    // A row that lacks cells already reads as unset and stays as it is.
+    let is_whole = |row: &Row| row.cells.len() >= table.header.cells.len();
+    let others = table.rows.iter().enumerate().filter(|(other, _)| *other != index);
+    for (_, row) in others.filter(|(_, row)| is_whole(row)) {
         let short = added.iter().filter(|(at, _)| row.cells.len() <= *at);
         let unset: Vec<_> = short.map(|(at, _)| (*at, UNSET)).collect();
         splices.extend(row.set(text, &unset));

@@ -64,6 +64,9 @@ pub(super) enum Column {
 }
 
 impl Column {
+    const ALL: [Self; 6] =
+        [Self::Plan, Self::Status, Self::Started, Self::Duration, Self::Commit, Self::Tasks];
+
     /// Returns the headers in use, the one written today first.
     pub(super) fn titles(self) -> &'static [&'static str] {
         match self {
@@ -137,24 +140,18 @@ impl<'a> Layout<'a> {
         let is_plan = |row: &Row| {
             (0..row.cells.len()).any(|cell| !matches!(&*row.cell(text, cell), "" | "-" | "--"))
         };
+        let columns = Column::ALL.map(|column| column.find(text, table));
         let rows = table.rows.iter().enumerate().filter(|(_, row)| is_plan(row));
-        rows.map(|(index, row)| (index, self.plan_row(table, row))).collect()
+        rows.map(|(index, row)| (index, self.plan_row(columns, row))).collect()
     }
 
-    fn plan_row(&self, table: &Table, row: &Row) -> PlanRow {
-        let text = &self.text;
-        let written =
-            |column: Column| column.find(text, table).map(|column| row.cell(text, column));
-        let cell = |column| shown_or_unset(&written(column).unwrap_or_default());
-        let plan = inline::plain(&written(Column::Plan).unwrap_or_default()).into_owned();
-        PlanRow {
-            plan: shown(&plan),
-            status: cell(Column::Status),
-            started: cell(Column::Started),
-            duration: cell(Column::Duration),
-            commit: cell(Column::Commit),
-            tasks: cell(Column::Tasks),
-        }
+    /// Reads a row, given where each of [`Column::ALL`] stands.
+    fn plan_row(&self, columns: [Option<usize>; 6], row: &Row) -> PlanRow {
+        let written = columns
+            .map(|column| column.map(|column| row.cell(&self.text, column)).unwrap_or_default());
+        let [plan, others @ ..] = written;
+        let [status, started, duration, commit, tasks] = others.map(|cell| shown_or_unset(&cell));
+        PlanRow { plan: shown(&inline::plain(&plan)), status, started, duration, commit, tasks }
     }
 
     pub(super) fn plans(&self) -> Vec<PlanRow> {

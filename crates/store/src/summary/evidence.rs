@@ -1,5 +1,6 @@
 //! What a summary proves: its self check, its commits, the files it speaks of.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::frontmatter::{Frontmatter, Value};
@@ -99,26 +100,52 @@ fn says_failed(line: &str) -> bool {
 
 /// Collects the commits that a summary lists.
 pub(super) fn commits(text: &Text<'_>, front: Option<&Frontmatter>) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = Distinct::default();
     for key in ["commits", "commit"] {
         if let Some(value) = front.and_then(|front| values::entry(front, key)) {
             collect_values(value, &mut found);
         }
     }
     let headings = heading::headings(text);
-    let sections: Vec<_> = commit_sections(text, &headings).collect();
+    let mut section_end = 0;
+    let mut sections = commit_sections(text, &headings).peekable();
     let columns = commit_columns(text);
     for line in 0..text.lines().len() {
         let content = text.line(line);
-        if let Some((_, cell)) = columns.iter().find(|(row, _)| *row == line) {
+        while let Some(lines) = sections.next_if(|lines| lines.start <= line) {
+            section_end = section_end.max(lines.end);
+        }
+        if let Some(cell) = columns.get(&line) {
             collect(text.slice(cell.clone()), true, &mut found);
-        } else if sections.iter().any(|lines| lines.contains(&line)) {
+        } else if line < section_end {
             collect(content, false, &mut found);
-        } else if list::item_at(text, line).is_some() || content.trim_start().starts_with("**") {
+        } else if list::item_at(text, line).is_some() || opens_with_label(content) {
             collect_after_word(content, &mut found);
         }
     }
-    found
+    found.words
+}
+
+/// Words in the order they are found, each once.
+#[derive(Default)]
+struct Distinct {
+    words: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Distinct {
+    fn push(&mut self, word: &str) {
+        if !self.known.contains(word) {
+            self.known.insert(word.to_owned());
+            self.words.push(word.to_owned());
+        }
+    }
+}
+
+/// Returns whether a line begins in bold, or with the word `commit`.
+fn opens_with_label(line: &str) -> bool {
+    let word = line.trim_start();
+    word.starts_with("**") || word.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("commit"))
 }
 
 fn commit_sections(text: &Text<'_>, headings: &[Heading]) -> impl Iterator<Item = Range<usize>> {
@@ -129,9 +156,9 @@ fn commit_sections(text: &Text<'_>, headings: &[Heading]) -> impl Iterator<Item 
     })
 }
 
-/// Returns the cells of all columns that hold commits, each with its line.
-fn commit_columns(text: &Text<'_>) -> Vec<(usize, Range<usize>)> {
-    let mut cells = Vec::new();
+/// Returns the cells of all columns that hold commits, by line.
+fn commit_columns(text: &Text<'_>) -> HashMap<usize, Range<usize>> {
+    let mut cells = HashMap::new();
     for table in table::tables(text, 0..text.lines().len()) {
         let names = ["Commit", "Commits", "Hash", "Commit Hash", "SHA"];
         let Some(column) = table.column(text, &names) else { continue };
@@ -143,7 +170,7 @@ fn commit_columns(text: &Text<'_>) -> Vec<(usize, Range<usize>)> {
 }
 
 /// Collects what follows the word in `Commit: 1a2b3c4` and `Committed in: …`.
-fn collect_after_word(line: &str, into: &mut Vec<String>) {
+fn collect_after_word(line: &str, into: &mut Distinct) {
     let lower = line.to_ascii_lowercase();
     let label = ["commit:", "commits:", "commit**:", "commits**:", "committed in:", "commit hash:"];
     if let Some(at) = label.iter().filter_map(|label| lower.find(label)).min() {
@@ -152,31 +179,31 @@ fn collect_after_word(line: &str, into: &mut Vec<String>) {
 }
 
 /// Collects hashes; digits alone count only in code marks or where a commit must stand.
-fn collect(text: &str, digits_count: bool, into: &mut Vec<String>) {
+fn collect(text: &str, digits_count: bool, into: &mut Distinct) {
     let mut before = ' ';
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/');
     for piece in text.split_inclusive(|c: char| !is_word(c)) {
         let word = piece.trim_end_matches(|c: char| !is_word(c));
         let has_letter = word.bytes().any(|byte| byte.is_ascii_alphabetic());
         if is_hash(word) && (has_letter || digits_count || before == '`') {
-            push(word, into);
+            into.push(word);
         }
         before = piece.chars().next_back().unwrap_or(' ');
     }
 }
 
-fn collect_values(value: &Value, into: &mut Vec<String>) {
+fn collect_values(value: &Value, into: &mut Distinct) {
     match value {
         Value::Null => {}
         Value::Scalar(text) => {
             let words = text.split(|c: char| !c.is_alphanumeric());
-            words.filter(|word| is_hash(word)).for_each(|word| push(word, into));
+            words.filter(|word| is_hash(word)).for_each(|word| into.push(word));
         }
         Value::List(items) => items.iter().for_each(|item| collect_values(item, into)),
         Value::Map(map) => {
             for (key, value) in map {
                 if is_hash(key) {
-                    push(key, into);
+                    into.push(key);
                 }
                 if value.as_map().is_some() || matches!(key.as_str(), "hash" | "sha" | "commit") {
                     collect_values(value, into);
@@ -190,16 +217,10 @@ fn is_hash(word: &str) -> bool {
     (7..=40).contains(&word.len()) && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn push(word: &str, into: &mut Vec<String>) {
-    if !into.iter().any(|known| known == word) {
-        into.push(word.to_owned());
-    }
-}
-
 /// Returns the files a summary speaks of: paths in code marks, and after `Created:` and its like.
 pub fn mentioned_files(bytes: &[u8]) -> Vec<String> {
     let text = Text::new(bytes);
-    let mut found: Vec<String> = Vec::new();
+    let mut found = Distinct::default();
     for line in 0..text.lines().len() {
         let content = text.line(line);
         let coded = content.split('`').skip(1).step_by(2).map(str::trim);
@@ -208,12 +229,12 @@ pub fn mentioned_files(bytes: &[u8]) -> Vec<String> {
             let is_path = token.contains('/')
                 && !token.starts_with("http")
                 && !token.contains(char::is_whitespace);
-            if is_path && !found.iter().any(|known| known == token) {
-                found.push(token.to_owned());
+            if is_path {
+                found.push(token);
             }
         }
     }
-    found
+    found.words
 }
 
 fn has_extension(token: &str) -> bool {

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::Text;
+use super::inline::guard;
 use super::splice::Splice;
 
 /// The longest name of a plain field; more is a sentence with a colon in it.
@@ -25,12 +26,20 @@ pub struct Field {
 
 impl Field {
     /// Returns the edit that gives the field another value, the rest of the line replaced.
+    ///
+    /// Blanks at the end stay: in Markdown two of them break the line. A field that has the value
+    /// already is left alone.
     pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
+        if text.slice(self.value.clone()) == value {
+            return Splice::remove(self.value.end..self.value.end);
+        }
         let line = text.lines()[self.line];
+        let rest = text.raw(self.value.start..line.end);
+        let blanks = rest.len() - rest.trim_end_matches([' ', '\t']).len();
         let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
-        let value = value.replace(['\n', '\r'], " ");
-        Splice::replace(self.value.start..line.end, format!("{blank}{value}"))
+        let value = guard(value).replace(['\n', '\r'], " ");
+        Splice::replace(self.value.start..line.end - blanks, format!("{blank}{value}"))
     }
 }
 
@@ -39,6 +48,10 @@ pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
     let place = *text.lines().get(line)?;
     let content = text.line(line);
     let body = without_mark(content.trim_start());
+    // A box is no field.
+    if body.starts_with('[') {
+        return None;
+    }
     let at = place.start + content.len() - body.len();
     let (bold, name, after) = match body.strip_prefix("**") {
         Some(inner) => {
@@ -82,10 +95,10 @@ fn split_bold(inner: &str) -> Option<(&str, &str)> {
 }
 
 fn split_plain(body: &str) -> Option<(&str, &str)> {
-    let (name, after) = body.split_once([':', '：'])?;
-    let is_name = name.len() <= PLAIN_NAME_MAX
-        && name.starts_with(char::is_alphabetic)
-        && name.chars().all(|c| c.is_alphanumeric() || " _-/()#'".contains(c));
+    let is_part = |c: char| c.is_alphanumeric() || " _-/()#'".contains(c);
+    let at = body.find(|c| !is_part(c)).filter(|at| *at <= PLAIN_NAME_MAX)?;
+    let (name, after) = (&body[..at], body[at..].strip_prefix([':', '：'])?);
+    let is_name = name.starts_with(char::is_alphabetic);
     // `http://` is an address.
     (is_name && !after.starts_with("//")).then_some((name, after))
 }

@@ -19,9 +19,11 @@ fn strip_marks(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
+    // Beyond this offset no link can end; looking there for each bracket would take too long.
+    let links_end = text.rfind(')').unwrap_or(0);
     while let Some(c) = rest.chars().next() {
         let taken = match c {
-            '[' => match link(rest) {
+            '[' => match link(rest, links_end.saturating_sub(text.len() - rest.len())) {
                 Some((inner, width)) => {
                     result.push_str(&strip_marks(inner));
                     width
@@ -46,6 +48,20 @@ fn strip_marks(text: &str) -> String {
 fn keep(result: &mut String, text: &str, width: usize) -> usize {
     result.push_str(&text[..width]);
     width
+}
+
+/// Writes a value so that it cannot open a comment, which would hide what follows it.
+pub fn guard(value: &str) -> Cow<'_, str> {
+    if value.contains("<!--") { value.replace("<!--", "&lt;!--").into() } else { value.into() }
+}
+
+/// Reads back what [`guard`] wrote.
+pub fn unguard(written: &str) -> Cow<'_, str> {
+    if written.contains("&lt;!--") {
+        written.replace("&lt;!--", "<!--").into()
+    } else {
+        written.into()
+    }
 }
 
 /// Returns the text with every run of blanks made one space.
@@ -75,12 +91,14 @@ fn is_emphasis(before: char, after: &str) -> bool {
 }
 
 /// Reads `[text](target)` and returns the text and the width of the whole.
-fn link(text: &str) -> Option<(&str, usize)> {
-    let close = text.find("](")?;
-    let inner = &text[1..close];
-    if inner.contains(['[', '\n']) {
-        return None;
-    }
+///
+/// `last` is the place of the last closing parenthesis, zero when there is none.
+fn link(text: &str, last: usize) -> Option<(&str, usize)> {
+    let ends = |at: &usize| match text.as_bytes()[*at] {
+        b']' => text[at + 1..].starts_with('('),
+        byte => matches!(byte, b'[' | b'\n'),
+    };
+    let close = (1..last).find(ends).filter(|at| text.as_bytes()[*at] == b']')?;
     let end = text[close..].find(')')? + close + 1;
-    Some((inner, end))
+    Some((&text[1..close], end))
 }

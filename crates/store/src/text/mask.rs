@@ -18,10 +18,9 @@ const ROUNDS_MAX: usize = 8;
 /// Returns a string as long as the bytes in which dead parts are spaces.
 pub(super) fn visible(bytes: &[u8], lines: &[Line]) -> String {
     let mut text = masked_utf8(bytes).into_bytes();
-    if text.starts_with("\u{feff}".as_bytes()) {
-        blank(&mut text, 0..3);
-    }
-    if let Some(block) = frontmatter(&text, lines) {
+    let start = if text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    blank(&mut text, 0..start);
+    if let Some(block) = frontmatter(&text, lines, start) {
         blank(&mut text, block);
     }
     for range in dead_ranges(&text, lines) {
@@ -51,11 +50,15 @@ fn blank(text: &mut [u8], range: Range<usize>) {
     }
 }
 
-/// Finds a block between two `---` lines at the very top.
-fn frontmatter(text: &[u8], lines: &[Line]) -> Option<Range<usize>> {
-    let is_fence = |line: &&Line| text[line.range()].trim_ascii() == b"---";
-    let first = lines.first().filter(is_fence)?;
-    let last = lines[1..].iter().find(is_fence)?;
+/// Finds a block between two `---` lines at the very top, where the text starts.
+fn frontmatter(text: &[u8], lines: &[Line], start: usize) -> Option<Range<usize>> {
+    // An indented fence is text of the block, or of a file without one.
+    let is_fence = |line: Range<usize>| text[line].trim_ascii_end() == b"---";
+    let (first, others) = lines.split_first()?;
+    if !is_fence(start.min(first.end)..first.end) {
+        return None;
+    }
+    let last = others.iter().find(|line| is_fence(line.range()))?;
     Some(first.start..last.end)
 }
 

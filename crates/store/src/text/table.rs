@@ -33,15 +33,17 @@ impl Row {
     /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
     pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
         let cell = self.cells.get(column).map_or("", |range| text.slice(range.clone()));
-        cell.trim().replace("\\|", "|")
+        inline::unguard(cell.trim()).replace("\\|", "|")
     }
 
-    /// Returns the edits that give some cells other values, the row's own spacing kept.
+    /// Returns the edits that give some cells other values, the row's own spacing kept. A cell
+    /// that has its value already is left alone.
     pub fn set(&self, text: &Text<'_>, changes: &[(usize, &str)]) -> Vec<Splice> {
         let mut splices = Vec::new();
         let mut missing = Vec::new();
         for (column, value) in changes {
             match self.cells.get(*column) {
+                Some(_) if self.cell(text, *column) == value.trim() => {}
                 Some(range) => splices.push(set_cell(text, range, value)),
                 None => missing.push((*column, *value)),
             }
@@ -75,9 +77,9 @@ fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
     Splice::replace(start..start + content.len(), value + blank)
 }
 
-/// Makes a value fit into a cell: pipes escaped, one line.
+/// Makes a value fit into a cell: pipes escaped, one line, no comment opened.
 pub fn escape_cell(value: &str) -> String {
-    value.trim().replace('|', "\\|").replace(['\n', '\r'], " ")
+    inline::guard(value.trim()).replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// Writes a row.

@@ -34,6 +34,34 @@ fn a_line_goes_into_the_block_or_to_the_top() {
     assert_eq!(twice.unwrap(), b"---\na: 1\nstarted: 2\n---\n");
 }
 
+#[test]
+fn only_bare_names_name_a_file() {
+    for name in ["a.md", "2026-01-02-fix.md", "..a.md", "ä b.md"] {
+        assert!(is_file_name(name), "{name}");
+    }
+    for name in
+        ["", ".", "..", "../a.md", "a/b.md", "/a.md", "a\\b.md", "a\nb.md", "a\0.md", "-a.md"]
+    {
+        assert!(!is_file_name(name), "{name:?}");
+    }
+}
+
+#[test]
+fn lists_markdown_files_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("todos/pending");
+    std::fs::create_dir_all(home.join("folder.md")).unwrap();
+    for name in ["b.md", "a.md", "c.txt"] {
+        std::fs::write(home.join(name), "title: x\n").unwrap();
+    }
+    let listed = list(dir.path(), Shelf::Pending);
+    assert_eq!(
+        listed.iter().map(|filed| filed.file.as_str()).collect::<Vec<_>>(),
+        ["a.md", "b.md"]
+    );
+    assert!(list(dir.path(), Shelf::InProgress).is_empty());
+}
+
 proptest! {
     #[test]
     fn every_other_byte_stays(body in prop::collection::vec(any::<u8>(), 0..60), title in "[a-z$&|🚀 ]{0,9}") {

@@ -72,3 +72,16 @@ fn no_answer_is_wrong_even_where_nothing_is_declared() {
     assert_eq!((score.projects.right, score.projects.all), (0, 1));
     assert_eq!(score.mistakes, ["no answer: it crashed"]);
 }
+
+#[test]
+fn one_mistake_in_a_hundred_is_good_enough_and_two_are_not() {
+    let list = |numbers: std::ops::Range<usize>| {
+        let items = numbers.map(|number| format!(r#"{{"number": "{number}", "completed": true}}"#));
+        phases(&format!("[{}]", items.collect::<Vec<_>>().join(",")))
+    };
+    let expected = list(0..100);
+    assert!(Score::of(&expected, &list(0..100)).is_good());
+    assert!(Score::of(&expected, &list(0..99)).is_good());
+    assert!(!Score::of(&expected, &list(0..98)).is_good());
+    assert!(!Score::of(&expected, &list(0..102)).is_good(), "inventions count as well");
+}

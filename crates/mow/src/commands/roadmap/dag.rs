@@ -5,9 +5,9 @@ use std::fmt::Write;
 use mow_core::graph::Graph;
 use mow_core::phase::PhaseNumber;
 use mow_store::phase_dirs::DiskStatus;
-use mow_store::survey::Surveyed;
+use mow_store::survey::{Survey, Surveyed};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::load;
 use crate::context::Context;
@@ -22,6 +22,13 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     let graph = survey.graph(&context.project.planning, &phases);
     let dag = Dag { phases: &phases, graph: &graph };
     Ok(if context.wants_json() { Output::json(dag.value()) } else { Output::Text(dag.text()) })
+}
+
+/// Returns what `analyze-dag` prints as JSON, for answers that hold it.
+pub(in crate::commands) fn value(context: &Context, survey: &Survey) -> Value {
+    let phases = survey.scheduled();
+    let graph = survey.graph(&context.project.planning, &phases);
+    json!(Dag { phases: &phases, graph: &graph }.value())
 }
 
 #[derive(Serialize)]

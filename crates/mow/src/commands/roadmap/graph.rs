@@ -1,7 +1,6 @@
 //! `mow roadmap graph`: the dependencies, drawn.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style as Paint};
 use clap::ValueEnum;
@@ -13,6 +12,7 @@ use super::{load, no_roadmap};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::terminal::{speaks_utf8, width};
 
 /// The arguments of `roadmap graph`.
 #[derive(Debug, clap::Args)]
@@ -131,19 +131,4 @@ fn paint(style: Style) -> Paint {
         Style::Mark(State::Ready) => color(AnsiColor::Yellow),
         Style::Cycle => color(AnsiColor::Red),
     }
-}
-
-/// Returns the columns to draw for: those of the terminal, `COLUMNS`, or eighty.
-fn width() -> usize {
-    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || std::io::stdout().is_terminal().then(terminal_size::terminal_size)?;
-    let width = stated.or_else(|| terminal().map(|(width, _)| usize::from(width.0)));
-    width.unwrap_or(80).clamp(40, 400)
-}
-
-/// Returns whether the locale can show more than ASCII.
-fn speaks_utf8() -> bool {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
-    locale.is_none_or(|locale| !matches!(locale.as_str(), "C" | "POSIX"))
 }

@@ -202,7 +202,8 @@ impl Removal<'_> {
     }
 
     fn dependencies(&self, group: &Group, value: &str) -> Vec<PhaseNumber> {
-        let around = Surroundings { own: &group.number, known: &self.known };
+        // "All previous phases" stays true without one of them: it names none by number.
+        let around = Surroundings { own: &group.number, known: &self.known, peers: &[] };
         depends::parse(&plain(value), around)
     }
 

@@ -116,7 +116,6 @@ fn d18_an_inserted_phase_stands_behind_its_siblings() {
         once.contains(&format!(
             "**Goal**: a\n\n{}\n### Phase 2: B",
             entry("01.1", "Fix (INSERTED)", "Phase 1")
-                .replace("plan-phase 01.1", "plan-phase 01.1")
         )),
         "{once}"
     );

@@ -13,6 +13,11 @@ fn ways_to_name_a_phase() {
     check("Phase 1: Setup", Some(("1", "Setup")));
     check("**Phase 1: Setup** - the rest", Some(("1", "Setup")));
     check("**Phase 1**: Setup", Some(("1", "Setup")));
+    check("**Phase 1:** Setup", Some(("1", "Setup")));
+    check("**Phase 1 (v2):** Setup", Some(("1", "Setup")));
+    check("**Phase 1** Setup", None);
+    check("Phase 5 [INSERTED]: Fix", Some(("5", "Fix")));
+    check("**[Phase 3: Linked](x.md)**", Some(("3", "Linked")));
     check("Phase 2 - Auth", Some(("2", "Auth")));
     check("Phase 2 — Auth", Some(("2", "Auth")));
     check("✅ Phase 3.1c: Harness — DONE", Some(("3.1c", "Harness — DONE")));

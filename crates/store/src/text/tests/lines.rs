@@ -93,12 +93,13 @@ fn an_empty_field_stays_on_its_line() {
 
 #[test]
 fn setting_a_field_keeps_what_stands_before_it() {
-    assert_eq!(set("**A:**  b  \r\nc", "$1 | `d`\n🎉"), "**A:**  $1 | `d` 🎉\r\nc");
+    assert_eq!(set("**A:**  b  \r\nc", "$1 | `d`\n🎉"), "**A:**  $1 | `d` 🎉  \r\nc");
     assert_eq!(set("**A:**\tb", "c"), "**A:**\tc");
     assert_eq!(set("**A：**\u{3000}b", "c"), "**A：**\u{3000}c");
     assert_eq!(set("**A**:b", "c"), "**A**: c");
     assert_eq!(set("- **A:** b <!-- c -->", "d"), "- **A:** d");
     assert_eq!(set("**A:** b", ""), "**A:** ");
+    assert_eq!(set("**A**:b <!-- c --> ", "b"), "**A**:b <!-- c --> ");
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! Questions about worktrees, branches and stashes, answered in machine formats.
+//!
+//! Nothing here changes a repository except [`Git::stash_push`] and [`Git::stash_drop`].
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::{Git, GitError};
+
+/// A worktree that git knows of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Its top directory, which may be gone.
+    pub path: PathBuf,
+    /// The commit it stands at; `None` in a bare or empty repository.
+    pub head: Option<String>,
+    /// The full name of the branch, `refs/heads/…`; `None` when detached or bare.
+    pub branch: Option<String>,
+    /// Whether it is the bare repository itself.
+    pub bare: bool,
+    /// Whether somebody locked it against removal.
+    pub locked: bool,
+}
+
+impl Worktree {
+    /// Returns the name of the branch without `refs/heads/`.
+    pub fn branch_name(&self) -> Option<&str> {
+        let branch = self.branch.as_deref()?;
+        Some(branch.strip_prefix("refs/heads/").unwrap_or(branch))
+    }
+}
+
+/// Reads the output of `git worktree list --porcelain -z`.
+pub fn parse_worktrees(output: &[u8]) -> Vec<Worktree> {
+    let mut worktrees: Vec<Worktree> = Vec::new();
+    for line in output.split(|byte| *byte == 0) {
+        let word_end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+        let (word, value) = line.split_at(word_end);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        if word == b"worktree" {
+            let path = PathBuf::from(OsStr::from_bytes(value));
+            worktrees.push(Worktree { path, ..Worktree::default() });
+            continue;
+        }
+        let Some(worktree) = worktrees.last_mut() else { continue };
+        let text = || Some(String::from_utf8_lossy(value).into_owned());
+        match word {
+            b"HEAD" => worktree.head = text().filter(|hash| hash.bytes().any(|b| b != b'0')),
+            b"branch" => worktree.branch = text(),
+            b"bare" => worktree.bare = true,
+            b"locked" => worktree.locked = true,
+            _ => {}
+        }
+    }
+    worktrees
+}
+
+/// Splits names that end with NUL bytes.
+pub fn parse_names(output: &[u8]) -> Vec<String> {
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+impl Git {
+    /// Lists all worktrees of the repository, the main one first.
+    pub fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
+        let answer = self.run(&["worktree", "list", "--porcelain", "-z"])?;
+        Ok(parse_worktrees(&answer.stdout))
+    }
+
+    /// Returns whether a local branch exists.
+    pub fn branch_exists(&self, name: &str) -> Result<bool, GitError> {
+        let full = format!("refs/heads/{name}");
+        Ok(self.ask(&["show-ref", "--verify", "--quiet", &full])?.success)
+    }
+
+    /// Returns the branch that is checked out; `None` when detached or in no repository.
+    pub fn current_branch(&self) -> Result<Option<String>, GitError> {
+        let answer = self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+        Ok(answer.success.then(|| answer.text()).filter(|name| !name.is_empty()))
+    }
+
+    /// Returns the commit that a name stands for; `None` when there is none.
+    pub fn commit_of(&self, name: &str) -> Result<Option<String>, GitError> {
+        let wanted = format!("{name}^{{commit}}");
+        let answer =
+            self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+        Ok(answer.success.then(|| answer.text()))
+    }
+
+    /// Returns whether a commit is contained in another.
+    pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
+        Ok(self.ask(&["merge-base", "--is-ancestor", commit, of])?.success)
+    }
+
+    /// Returns whether tracked files differ from the last commit, or also whether there are new
+    /// files.
+    pub fn is_dirty(&self, with_new_files: bool) -> Result<bool, GitError> {
+        let untracked = if with_new_files { "normal" } else { "no" };
+        let untracked = format!("--untracked-files={untracked}");
+        Ok(!self.run(&["status", "--porcelain", "-z", &untracked])?.stdout.is_empty())
+    }
+
+    /// Returns the files of a merge in progress that are in conflict.
+    pub fn conflicts(&self) -> Result<Vec<String>, GitError> {
+        let answer = self.run(&["diff", "--name-only", "--diff-filter=U", "-z"])?;
+        Ok(parse_names(&answer.stdout))
+    }
+
+    /// Returns a file as it is in a commit; `None` when the commit has no such file.
+    pub fn file_in(&self, commit: &str, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
+        let object = format!("{commit}:{}", path.display());
+        let answer = self.ask(&["cat-file", "blob", &object])?;
+        Ok(answer.success.then_some(answer.stdout))
+    }
+
+    /// Puts all changes and new files onto the stash; returns its commit, `None` for no changes.
+    ///
+    /// The stash is one list for all worktrees: the caller keeps other writers out meanwhile.
+    pub fn stash_push(&self, message: &str) -> Result<Option<String>, GitError> {
+        let before = self.stashes()?;
+        self.run(&["stash", "push", "--quiet", "--include-untracked", "-m", message])?;
+        Ok(self.stashes()?.into_iter().find(|commit| !before.contains(commit)))
+    }
+
+    /// Takes a stash off the list by its commit; one that is not listed is left alone.
+    pub fn stash_drop(&self, commit: &str) -> Result<(), GitError> {
+        let place = self.stashes()?.iter().position(|listed| listed == commit);
+        if let Some(place) = place {
+            self.run(&["stash", "drop", "--quiet", &format!("stash@{{{place}}}")])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the commits on the stash, the newest first.
+    fn stashes(&self) -> Result<Vec<String>, GitError> {
+        let answer = self.run(&["stash", "list", "-z", "--format=%H"])?;
+        Ok(parse_names(&answer.stdout))
+    }
+}
+
+#[cfg(test)]
+mod tests;

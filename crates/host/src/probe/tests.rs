@@ -1,0 +1,46 @@
+//! Programs that answer, do not answer, and are not there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::*;
+
+fn script(dir: &tempfile::TempDir, body: &str) -> PathBuf {
+    let path = dir.path().join("agent");
+    write(&path, body);
+    path
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+fn write(path: &std::path::Path, body: &str) {
+    fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_first_line_of_the_answer_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let agent =
+        script(&dir, "test \"$1\" = --version && printf '\\n  agent 1.2\\033[0m \\nmore\\n'");
+    assert_eq!(version(&agent, Duration::from_secs(60)), Probe::Version("agent 1.2[0m".to_owned()));
+}
+
+#[test]
+fn a_program_that_hangs_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let agent = script(&dir, "exec sleep 600");
+    let start = std::time::Instant::now();
+    let Probe::Silent(text) = version(&agent, Duration::from_millis(50)) else { panic!() };
+    assert!(text.contains("no answer"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(300));
+}
+
+#[test]
+fn programs_that_are_not_there_or_say_nothing_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(version(dir.path().join("none"), Duration::from_secs(60)), Probe::Absent);
+    let agent = script(&dir, "true");
+    let silent = Probe::Silent("printed no version".to_owned());
+    assert_eq!(version(agent, Duration::from_secs(60)), silent);
+}

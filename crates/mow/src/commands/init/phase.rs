@@ -1,0 +1,279 @@
+//! The bundles about one phase: execute-phase, plan-phase, phase-op, verify-work.
+
+use mow_core::phase::PhaseNumber;
+use mow_core::slug::slug;
+use mow_store::config::Settings;
+use mow_store::disk;
+use mow_store::phase_dirs::{self, Artifact, PhaseDir};
+use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
+use mow_store::roadmap::{self, Entry};
+use serde_json::json;
+
+use super::super::utility::model;
+use super::{add_contents, exists, included, nudge_dismissed, object};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::teams;
+
+/// A phase as the bundles print it; all of it is empty when it was not found.
+#[derive(Default)]
+struct Phase {
+    found: bool,
+    /// Its directory, relative to the root.
+    shown: Option<String>,
+    number: Option<String>,
+    name: Option<String>,
+    slug: Option<String>,
+    plans: Vec<String>,
+    summaries: Vec<String>,
+    /// The plans without a summary.
+    incomplete: Vec<String>,
+    dir: Option<PhaseDir>,
+}
+
+impl Phase {
+    fn find(context: &Context, phase: &str) -> Self {
+        context.phase_dir(phase).map(|dir| Self::of(context, dir)).unwrap_or_default()
+    }
+
+    fn of(context: &Context, dir: PhaseDir) -> Self {
+        let files = |kind| dir.of(kind).map(str::to_owned).collect::<Vec<_>>();
+        let (plans, summaries) = (files(Artifact::Plan), files(Artifact::Summary));
+        let done: Vec<_> = summaries.iter().filter_map(|file| Artifact::Summary.id(file)).collect();
+        let is_open = |file: &&String| Artifact::Plan.id(file).is_none_or(|id| !done.contains(&id));
+        Self {
+            found: true,
+            shown: Some(context.shown(&dir.path)),
+            number: Some(number_in(&dir.name).to_owned()),
+            name: dir.label().map(str::to_owned),
+            slug: dir.label().map(slug),
+            incomplete: plans.iter().filter(is_open).cloned().collect(),
+            plans,
+            summaries,
+            dir: Some(dir),
+        }
+    }
+
+    /// Makes a phase that only the roadmap knows.
+    fn declared(typed: &str, entry: &Entry) -> Self {
+        let name = entry.phase.name.clone();
+        Self {
+            found: true,
+            number: Some(typed.to_owned()),
+            slug: Some(slug(&name)),
+            name: Some(name),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the number as directories have it: `03`.
+    fn padded(&self) -> Option<String> {
+        let number = self.number.as_deref()?;
+        let parsed = phase_dirs::parse_argument(number);
+        Some(parsed.map_or_else(|| number.to_owned(), |number| number.padded()))
+    }
+
+    /// Returns the name of its first file of a kind, such as `CONTEXT.md`.
+    fn file(&self, kind: &str) -> Option<&str> {
+        let is = |file: &&str| {
+            file.strip_suffix(kind).is_some_and(|before| before.is_empty() || before.ends_with('-'))
+        };
+        self.dir.as_ref()?.files().find(is)
+    }
+
+    fn has(&self, kind: &str) -> bool {
+        self.file(kind).is_some()
+    }
+
+    /// Returns the text of its file of a kind.
+    fn text(&self, kind: &str) -> Result<Option<String>, Failure> {
+        let (Some(dir), Some(file)) = (&self.dir, self.file(kind)) else { return Ok(None) };
+        let bytes = disk::read(&dir.path.join(file))?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// Returns the number at the start of a directory's name, as it is written there.
+pub(super) fn number_in(name: &str) -> &str {
+    match PhaseNumber::parse_prefix(name) {
+        Some((_, rest)) => &name[..name.len() - rest.len()],
+        None => name,
+    }
+}
+
+/// Finds what the roadmap says of a phase; of several with one number, the one that is not shipped.
+fn entry<'a>(entries: &'a [Entry], phase: &str) -> Option<&'a Entry> {
+    let number = phase_dirs::parse_argument(phase)?;
+    let same = || entries.iter().filter(|entry| entry.phase.number == number);
+    same().find(|entry| !entry.phase.archived).or_else(|| same().next())
+}
+
+fn requirement_ids(roadmap: &[u8], phase: &str) -> Vec<String> {
+    let entries = roadmap::parse(roadmap).entries;
+    entry(&entries, phase).map(|entry| entry.requirements.clone()).unwrap_or_default()
+}
+
+pub(super) fn execute(
+    context: &Context,
+    typed: &str,
+    include: Option<&str>,
+) -> Result<Output, Failure> {
+    let config = context.config()?;
+    let settings = config.settings();
+    let phase = Phase::find(context, typed);
+    let roadmap = context.load("ROADMAP.md")?;
+    let bytes = roadmap.as_deref().unwrap_or_default();
+    let milestone = current_milestone(bytes);
+    let mut answer = object(json!({
+        "executor_model": model(&config, "mow-executor"),
+        "verifier_model": model(&config, "mow-verifier"),
+        "commit_docs": settings.commit_docs,
+        "parallelization": settings.parallelization,
+        "branching_strategy": settings.branching_strategy,
+        "phase_branch_template": settings.phase_branch_template,
+        "milestone_branch_template": settings.milestone_branch_template,
+        "verifier_enabled": settings.verifier,
+        "phase_found": phase.found,
+        "phase_dir": phase.shown,
+        "phase_number": phase.number,
+        "phase_name": phase.name,
+        "phase_slug": phase.slug,
+        "plans": phase.plans,
+        "summaries": phase.summaries,
+        "incomplete_plans": phase.incomplete,
+        "plan_count": phase.plans.len(),
+        "incomplete_count": phase.incomplete.len(),
+        "branch_name": branch(&settings, &phase, &milestone),
+        "milestone_version": milestone.version,
+        "milestone_name": milestone.name,
+        "milestone_slug": slug(&milestone.name),
+        "state_exists": exists(context, "STATE.md"),
+        "roadmap_exists": roadmap.is_some(),
+        "config_exists": exists(context, "config.json"),
+        "phase_requirement_ids": requirement_ids(bytes, typed),
+        "max_task_attempts": settings.max_task_attempts,
+        "agent_teams_enabled": teams::enabled(),
+        "agent_teams_nudge_dismissed": nudge_dismissed(&config),
+    }));
+    let files = [("state", "STATE.md"), ("config", "config.json"), ("roadmap", "ROADMAP.md")];
+    add_contents(&mut answer, context, include, &files)?;
+    Ok(Output::json(answer))
+}
+
+/// Returns the name of the branch to work on, where the project has one for phases or milestones.
+fn branch(settings: &Settings, phase: &Phase, milestone: &CurrentMilestone) -> Option<String> {
+    match settings.branching_strategy.as_str() {
+        "phase" if phase.found => {
+            let slug = phase.slug.as_deref().unwrap_or("phase");
+            let template = &settings.phase_branch_template;
+            Some(filled(template, "{phase}", &phase.padded()?, slug))
+        }
+        "milestone" => {
+            let slug = slug(&milestone.name);
+            let template = &settings.milestone_branch_template;
+            Some(filled(template, "{milestone}", &milestone.version, &slug))
+        }
+        _ => None,
+    }
+}
+
+fn filled(template: &str, name: &str, value: &str, slug: &str) -> String {
+    template.replace(name, value).replace("{slug}", slug)
+}
+
+pub(super) fn plan(
+    context: &Context,
+    typed: &str,
+    include: Option<&str>,
+) -> Result<Output, Failure> {
+    let config = context.config()?;
+    let settings = config.settings();
+    let phase = Phase::find(context, typed);
+    let roadmap = context.load("ROADMAP.md")?;
+    let bytes = roadmap.as_deref().unwrap_or_default();
+    let mut answer = object(json!({
+        "researcher_model": model(&config, "mow-phase-researcher"),
+        "planner_model": model(&config, "mow-planner"),
+        "checker_model": model(&config, "mow-plan-checker"),
+        "research_enabled": settings.research,
+        "plan_checker_enabled": settings.plan_checker,
+        "commit_docs": settings.commit_docs,
+        "phase_found": phase.found,
+        "phase_dir": phase.shown,
+        "phase_number": phase.number,
+        "phase_name": phase.name,
+        "phase_slug": phase.slug,
+        "padded_phase": phase.padded(),
+        "has_research": phase.has("RESEARCH.md"),
+        "has_context": phase.has("CONTEXT.md"),
+        "has_plans": !phase.plans.is_empty(),
+        "plan_count": phase.plans.len(),
+        "phase_requirement_ids": requirement_ids(bytes, typed),
+        "planning_exists": context.project.planned,
+        "roadmap_exists": roadmap.is_some(),
+    }));
+    let files =
+        [("state", "STATE.md"), ("roadmap", "ROADMAP.md"), ("requirements", "REQUIREMENTS.md")];
+    add_contents(&mut answer, context, include, &files)?;
+    let own = [
+        ("context", "CONTEXT.md"),
+        ("research", "RESEARCH.md"),
+        ("verification", "VERIFICATION.md"),
+        ("uat", "UAT.md"),
+    ];
+    for (name, kind) in own {
+        let is_wanted = included(include).any(|wanted| wanted == name);
+        if let Some(text) = is_wanted.then(|| phase.text(kind)).transpose()?.flatten() {
+            answer.insert(format!("{name}_content"), json!(text));
+        }
+    }
+    Ok(Output::json(answer))
+}
+
+pub(super) fn verify_work(context: &Context, typed: &str) -> Result<Output, Failure> {
+    let config = context.config()?;
+    let phase = Phase::find(context, typed);
+    Ok(Output::json(json!({
+        "planner_model": model(&config, "mow-planner"),
+        "checker_model": model(&config, "mow-plan-checker"),
+        "commit_docs": config.settings().commit_docs,
+        "phase_found": phase.found,
+        "phase_dir": phase.shown,
+        "phase_number": phase.number,
+        "phase_name": phase.name,
+        "has_verification": phase.has("VERIFICATION.md"),
+    })))
+}
+
+pub(super) fn op(context: &Context, typed: Option<&str>) -> Result<Output, Failure> {
+    let config = context.config()?;
+    let settings = config.settings();
+    let typed = typed.unwrap_or("");
+    let roadmap = context.load("ROADMAP.md")?;
+    let entries = roadmap::parse(roadmap.as_deref().unwrap_or_default()).entries;
+    let entry = entry(&entries, typed);
+    let mut phase = Phase::find(context, typed);
+    if let (false, Some(entry)) = (phase.found, entry.filter(|entry| entry.phase.sources.heading)) {
+        phase = Phase::declared(typed, entry);
+    }
+    Ok(Output::json(json!({
+        "commit_docs": settings.commit_docs,
+        "brave_search": settings.brave_search,
+        "phase_found": phase.found,
+        "phase_dir": phase.shown,
+        "phase_number": phase.number,
+        "phase_name": phase.name,
+        "phase_slug": phase.slug,
+        "padded_phase": phase.padded(),
+        "has_research": phase.has("RESEARCH.md"),
+        "has_context": phase.has("CONTEXT.md"),
+        "has_plans": !phase.plans.is_empty(),
+        "has_verification": phase.has("VERIFICATION.md"),
+        "plan_count": phase.plans.len(),
+        "summary_count": phase.summaries.len(),
+        "phase_requirement_ids": entry.map(|entry| entry.requirements.clone()).unwrap_or_default(),
+        "roadmap_exists": roadmap.is_some(),
+        "planning_exists": context.project.planned,
+    })))
+}

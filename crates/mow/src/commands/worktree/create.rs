@@ -1,0 +1,234 @@
+//! `worktree create` and `create-native`: a checkout for a phase, or the one it has already.
+//!
+//! What is there is never overwritten: a directory that git knows is taken up again, an existing
+//! branch is checked out, and the planning files of a phase that has begun stay its own.
+
+use std::path::{Path, PathBuf};
+
+use mow_core::phase::PhaseNumber;
+use mow_host::git::Git;
+use mow_store::disk::{WAIT_DEFAULT, Writer};
+use mow_store::manifest::Worktree;
+use mow_store::phase_dirs::{self, PhaseDirs};
+use mow_store::project::Project;
+use mow_store::project::repository::Repository;
+use mow_store::worktree_home::{self, Home, is_plain_name};
+use mow_store::{disk, planning_copy, roadmap};
+use serde_json::{Value, json};
+
+use super::place::{below_top, home, main_planning, phase_number};
+use super::{manifest, stash};
+use crate::commands::status;
+use crate::context::{Context, now};
+use crate::failure::Failure;
+use crate::output::{Output, notice, warn};
+
+pub(super) fn create(
+    context: &Context,
+    phase: Option<&str>,
+    name: Option<&str>,
+) -> Result<Output, Failure> {
+    let home = home(context)?;
+    let phase = match (name, phase) {
+        (Some(name), _) if !is_plain_name(name) => {
+            let name = name.escape_debug();
+            return Err(Failure::refused(format!("`{name}` cannot be the name of a worktree"))
+                .hint("use letters, digits, dots and dashes, such as phase-03"));
+        }
+        (Some(name), _) => home.phase_in(name).ok_or(name),
+        (None, Some(phase)) => Ok(phase_number(phase)?),
+        (None, None) => {
+            return Err(
+                Failure::refused("a phase or --name is required").hint("mow worktree create 3")
+            );
+        }
+    };
+    if context.project.repository.is_none() {
+        return Err(Failure::refused("worktrees need a git repository").hint("git init"));
+    }
+    match phase {
+        Ok(phase) => of_phase(context, &home, &phase),
+        Err(name) => plain(&home, name),
+    }
+}
+
+/// Returns the branch that worktrees start from.
+fn base(git: &Git) -> Result<&'static str, Failure> {
+    let only_master = !git.branch_exists("main")? && git.branch_exists("master")?;
+    Ok(if only_master { "master" } else { "main" })
+}
+
+/// Makes a worktree that belongs to no phase.
+fn plain(home: &Home, name: &str) -> Result<Output, Failure> {
+    let git = Git::new(&home.root);
+    let path = home.path().join(name);
+    ignore(home)?;
+    let arguments = ["worktree", "add", "--quiet", "-b", name].map(Path::new);
+    git.run(&[&arguments[..], &[&path, Path::new(base(&git)?)]].concat())?;
+    Ok(answer(&path, name, None, None))
+}
+
+fn answer(
+    path: &Path,
+    branch: &str,
+    phase: Option<&PhaseNumber>,
+    restored: Option<bool>,
+) -> Output {
+    let phase = phase.map(PhaseNumber::padded);
+    let mut value = json!({
+        "path": path.display().to_string(), "branch": branch, "phase": phase,
+        "reused": restored.is_some(),
+    });
+    if let Some(restored) = restored {
+        value["stash_restored"] = json!(restored);
+    }
+    Output::json(value)
+}
+
+fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Output, Failure> {
+    let branch = worktree_home::branch(phase);
+    let known = manifest::entry(home, phase)?;
+    if let Some((key, entry)) = &known {
+        let path = path_of(home, key, entry);
+        if path.is_dir() {
+            let branch = entry.text("branch").unwrap_or(branch);
+            notice(&format!("worktree {} is there already and is used again", path.display()));
+            let restored = stash::restore(context, home, (key, entry), &path)?;
+            manifest::set(home, key, &[("status", json!("active"))])?;
+            return Ok(answer(&path, &branch, Some(phase), Some(restored)));
+        }
+    }
+    let key = home.name(phase);
+    let path = home.path().join(&key);
+    let git = Git::new(&home.root);
+    ignore(home)?;
+    let is_new = add(&git, &path, &branch)?;
+    copy_planning(context, home, &path, phase, is_new)?;
+    let head = Git::new(&path).commit_of("HEAD")?;
+    let stash_ref = known.as_ref().and_then(|(_, entry)| entry.text("stash_ref"));
+    // The entry of a directory that is gone gives way to the new one.
+    if let Some((old, _)) = known.as_ref().filter(|(old, _)| *old != key) {
+        manifest::change(home, |bytes| Ok(mow_store::manifest::remove_entry(bytes, old, &now())?))?;
+    }
+    let fields = [
+        ("path", json!(home.dir.join(&key).display().to_string())),
+        ("branch", json!(branch)),
+        ("phase", json!(phase.padded())),
+        ("phase_name", phase_name(context, home, phase)?),
+        ("created", json!(now())),
+        ("status", json!("active")),
+        ("stash_ref", json!(stash_ref)),
+        ("last_commit", json!(head)),
+        ("merged", json!(false)),
+        ("merged_at", Value::Null),
+    ];
+    manifest::set(home, &key, &fields)?;
+    if let Some((_, entry)) = known.as_ref().filter(|_| stash_ref.is_some()) {
+        stash::restore(context, home, (&key, entry), &path)?;
+    }
+    Ok(answer(&path, &branch, Some(phase), None))
+}
+
+/// Returns where the worktree of an entry is.
+pub(super) fn path_of(home: &Home, key: &str, entry: &Worktree) -> PathBuf {
+    let path = entry.text("path").map_or_else(|| home.dir.join(key), PathBuf::from);
+    home.root.join(path)
+}
+
+/// Has git make the worktree, unless it is there; returns whether its branch is new.
+fn add(git: &Git, path: &Path, branch: &str) -> Result<bool, Failure> {
+    let full = format!("refs/heads/{branch}");
+    let known = git.worktrees()?;
+    let here = known.iter().find(|worktree| worktree.path == path);
+    if let Some(here) = here.filter(|here| path.is_dir() && here.branch.as_ref() == Some(&full)) {
+        notice(&format!("worktree {} was made before and is taken up", here.path.display()));
+        return Ok(false);
+    }
+    let elsewhere = known
+        .iter()
+        .find(|worktree| worktree.branch.as_ref() == Some(&full) && worktree.path.is_dir());
+    if let Some(elsewhere) = elsewhere {
+        let place = elsewhere.path.display();
+        return Err(Failure::refused(format!("branch {branch} is checked out in {place}"))
+            .hint("work there, or check out another branch there first"));
+    }
+    let mut arguments = vec![Path::new("worktree"), Path::new("add"), Path::new("--quiet")];
+    if here.is_some() || known.iter().any(|worktree| worktree.branch.as_ref() == Some(&full)) {
+        // Git still lists a directory that is gone.
+        arguments.push(Path::new("--force"));
+    }
+    let is_new = !git.branch_exists(branch)?;
+    if is_new {
+        let base = Path::new(base(git)?);
+        arguments.extend([Path::new("-b"), Path::new(branch), path, base]);
+    } else {
+        arguments.extend([path, Path::new(branch)]);
+    }
+    git.run(&arguments)?;
+    Ok(is_new)
+}
+
+/// Keeps the home out of git without touching the user's files.
+fn ignore(home: &Home) -> Result<(), Failure> {
+    let Some(line) = home.ignore_line() else { return Ok(()) };
+    let Some(repository) = Repository::find(&home.root) else { return Ok(()) };
+    let project = Project::find_or_cwd(&home.root)?;
+    let writer = Writer::open_engine(&project, WAIT_DEFAULT)?.with_root(&repository.common_dir)?;
+    let file = repository.common_dir.join("info/exclude");
+    writer.create_dir(&repository.common_dir.join("info"))?;
+    writer.update(&file, |old| {
+        let old = old.unwrap_or_default();
+        if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
+            return Ok::<_, Failure>(None);
+        }
+        let close: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
+        Ok(Some([old, close, line.as_bytes(), b"\n"].concat()))
+    })?;
+    Ok(())
+}
+
+/// Gives the worktree the planning files of the main root and a STATUS.md for its phase.
+fn copy_planning(
+    context: &Context,
+    home: &Home,
+    path: &Path,
+    phase: &PhaseNumber,
+    is_new: bool,
+) -> Result<(), Failure> {
+    let source = main_planning(context, &home.root);
+    if !source.is_dir() {
+        return Ok(());
+    }
+    let place = path.join(below_top(&context.project));
+    let mut project = Project::find_or_cwd(path)?;
+    (project.root, project.planning) = (place.clone(), place.join(".planning"));
+    project.planned = true;
+    // A branch that was there before has its own version of its phase's files.
+    let own = phase_dirs::find(&project.planning, &phase.to_string()).filter(|_| !is_new);
+    let own = own.map(|dir| Path::new("phases").join(dir.name));
+    let keeps = |file: &Path| own.as_ref().is_some_and(|own| file.starts_with(own));
+    let differing = planning_copy::mirror(&source, &project, keeps)?;
+    if let Some(file) = differing.first() {
+        let message = format!("{} differs from the main root after copying", file.display());
+        return Err(Failure::refused(message).hint("run the command again"));
+    }
+    let inner = Context { raw: context.raw, json: context.json, project };
+    let has_status = inner
+        .phase_dir(&phase.to_string())
+        .is_some_and(|dir| dir.files().any(|file| file.ends_with("-STATUS.md")));
+    if !has_status && let Err(failure) = status::init(&inner, &phase.to_string()) {
+        warn(&format!("STATUS.md was not made: {}", failure.message));
+    }
+    Ok(())
+}
+
+/// Returns a phase's name as the roadmap has it, or else its directory.
+fn phase_name(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Value, Failure> {
+    let planning = main_planning(context, &home.root);
+    let bytes = disk::read(&planning.join("ROADMAP.md"))?.unwrap_or_default();
+    let entries = roadmap::parse(&bytes).entries;
+    let named = entries.into_iter().find(|entry| entry.phase.number == *phase);
+    let in_roadmap = named.map(|entry| entry.phase.name).filter(|name| !name.is_empty());
+    let of_dir = || PhaseDirs::load(&planning).find(phase)?.label().map(str::to_owned);
+    Ok(json!(in_roadmap.or_else(of_dir)))
+}

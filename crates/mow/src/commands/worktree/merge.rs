@@ -1,0 +1,179 @@
+//! `worktree merge`: a phase's branch into the target.
+//!
+//! With the target checked out and clean in the main root this is an ordinary merge, and conflicts
+//! are left there to be solved. Otherwise the merge is made beside all checkouts: nothing is left
+//! in progress, and a branch that is checked out somewhere only moves forward with its files.
+
+use mow_host::git::{Git, parse_names};
+use mow_store::worktree_home;
+use serde_json::{Value, json};
+
+use super::create::path_of;
+use super::manifest;
+use super::place::{home, phase_number};
+use crate::context::{Context, now};
+use crate::failure::Failure;
+use crate::output::{Output, warn};
+
+/// The arguments of `worktree merge`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Merge {
+    /// The phase, such as 3 or 03
+    phase: String,
+    /// The branch that takes it; by default the one that is checked out in the main root
+    #[arg(long, value_name = "BRANCH", allow_hyphen_values = true)]
+    into: Option<String>,
+    /// Do not leave a merge with conflicts in progress
+    #[arg(long)]
+    abort_on_conflict: bool,
+}
+
+/// What came of a merge.
+enum Merged {
+    Done,
+    Conflicts(Vec<String>),
+}
+
+/// One merge to make.
+struct Job {
+    branch: String,
+    into: String,
+    message: String,
+}
+
+pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
+    let number = phase_number(&args.phase)?;
+    let home = home(context)?;
+    let git = Git::new(&home.root);
+    let entry = manifest::entry(&home, &number)?;
+    let branch = entry.as_ref().and_then(|(_, entry)| entry.text("branch"));
+    let branch = branch.unwrap_or_else(|| worktree_home::branch(&number));
+    if !git.branch_exists(&branch)? {
+        return Err(Failure::refused(format!("there is no branch {branch}"))
+            .hint(format!("mow worktree create {}", args.phase)));
+    }
+    let into = target(context, &git, args.into.as_deref())?;
+    if into == branch {
+        return Err(Failure::refused(format!("{branch} cannot be merged into itself"))
+            .hint(format!("mow worktree merge {} --into main", args.phase)));
+    }
+    if let Some((key, entry)) = &entry {
+        let path = path_of(&home, key, entry);
+        if path.is_dir() && Git::new(&path).is_dirty(true).unwrap_or(false) {
+            warn(&format!("{} has uncommitted work, which is not merged", path.display()));
+        }
+    }
+    let message = format!("merge: phase {} into {into}", args.phase);
+    let job = Job { branch, into, message };
+    let is_at_hand = git.current_branch()?.as_ref() == Some(&job.into) && !git.is_dirty(false)?;
+    let merged =
+        if is_at_hand { in_root(&git, &job, args.abort_on_conflict)? } else { aside(&git, &job)? };
+    let files = match merged {
+        Merged::Conflicts(files) => files,
+        Merged::Done => {
+            if let Some((key, _)) = entry {
+                let fields = [
+                    ("merged", json!(true)),
+                    ("merged_at", json!(now())),
+                    ("status", json!("merged")),
+                ];
+                manifest::set(&home, &key, &fields)?;
+            }
+            return Ok(Output::json(json!({ "merged": true, "conflicts": false })));
+        }
+    };
+    Ok(Output::json(json!({ "merged": false, "conflicts": true, "conflict_files": files })))
+}
+
+/// Returns the branch that merges go to.
+pub(super) fn target(context: &Context, git: &Git, into: Option<&str>) -> Result<String, Failure> {
+    let config = context.config()?;
+    let set = config.value("git.target").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let target = match into.or(set) {
+        Some(name) => Some(name.to_owned()),
+        None => git.current_branch()?,
+    };
+    let target = target.ok_or_else(|| {
+        Failure::refused("no branch is checked out in the main root, so the target is not known")
+            .hint("name it with --into BRANCH")
+    })?;
+    if !git.branch_exists(&target)? {
+        let name = target.escape_debug();
+        return Err(Failure::refused(format!("there is no branch `{name}` to merge into"))
+            .hint("git branch --list"));
+    }
+    Ok(target)
+}
+
+/// Merges in the main root, where the target is checked out.
+fn in_root(git: &Git, job: &Job, abort: bool) -> Result<Merged, Failure> {
+    let full = format!("refs/heads/{}", job.branch);
+    let answer = git.ask(&["merge", "--no-ff", "--quiet", "-m", &job.message, &full])?;
+    if answer.success {
+        return Ok(Merged::Done);
+    }
+    let conflicts = git.conflicts()?;
+    if conflicts.is_empty() {
+        return Err(Failure::refused(format!(
+            "git could not merge {}: {}",
+            job.branch,
+            answer.complaint()
+        )));
+    }
+    if abort {
+        git.run(&["merge", "--abort"])?;
+    }
+    Ok(Merged::Conflicts(conflicts))
+}
+
+/// Merges without a checkout and moves the target there.
+fn aside(git: &Git, job: &Job) -> Result<Merged, Failure> {
+    let Job { branch, into, message } = job;
+    let commit_of = |name: &str| -> Result<String, Failure> {
+        let commit = git.commit_of(&format!("refs/heads/{name}"))?;
+        commit.ok_or_else(|| Failure::refused(format!("branch {name} has no commits")))
+    };
+    let (ours, theirs) = (commit_of(into)?, commit_of(branch)?);
+    if git.is_ancestor(&theirs, &ours)? {
+        return Ok(Merged::Done);
+    }
+    let options = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
+    let answer = git.ask(&[&options[..], &[&ours, &theirs]].concat())?;
+    let mut names = parse_names(&answer.stdout).into_iter();
+    let tree = names.next().filter(|_| matches!(answer.code, Some(0 | 1)));
+    let Some(tree) = tree else {
+        return Err(Failure::refused(format!(
+            "git could not merge {branch}: {}",
+            answer.complaint()
+        )));
+    };
+    if !answer.success {
+        return Ok(Merged::Conflicts(names.collect()));
+    }
+    let mut words = vec!["commit-tree", &tree, "-p", &ours, "-p", &theirs, "-m", message];
+    if git.ask(&["config", "--type=bool", "--get", "commit.gpgsign"])?.text() == "true" {
+        words.push("-S");
+    }
+    let commit = git.run(&words)?.text();
+    advance(git, into, &commit, &ours)?;
+    Ok(Merged::Done)
+}
+
+/// Moves a branch forward: in its checkout if it has one, so that the files follow.
+fn advance(git: &Git, branch: &str, commit: &str, from: &str) -> Result<(), Failure> {
+    let full = format!("refs/heads/{branch}");
+    let worktrees = git.worktrees()?;
+    let place = worktrees.iter().find(|worktree| worktree.branch.as_ref() == Some(&full));
+    let Some(place) = place else {
+        git.run(&["update-ref", "-m", "mow: worktree merge", &full, commit, from])?;
+        return Ok(());
+    };
+    let answer = Git::new(&place.path).ask(&["merge", "--ff-only", "--quiet", commit])?;
+    if answer.success {
+        return Ok(());
+    }
+    let (path, why) = (place.path.display(), answer.complaint());
+    Err(Failure::refused(format!("{branch} is checked out in {path} and cannot move: {why}")).hint(
+        format!("commit or stash the changes there, then git -C '{path}' merge --ff-only {commit}"),
+    ))
+}

@@ -1,0 +1,61 @@
+//! `worktree merge-state`: two versions of STATE.md become one.
+
+use std::path::{Path, PathBuf};
+
+use mow_host::git::Git;
+use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::state::merge::merge;
+use serde_json::json;
+
+use super::place::below_top;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(super) fn run(
+    context: &Context,
+    files: &[PathBuf],
+    branch: Option<&str>,
+) -> Result<Output, Failure> {
+    let changed = match (files, branch) {
+        ([base, ours, theirs], _) => of_files(context, base, ours, theirs)?,
+        (_, Some(branch)) => of_branch(context, branch)?,
+        _ => return Err(Failure::refused("--branch or BASE OURS THEIRS is required")),
+    };
+    Ok(Output::json_lines(json!({ "merged": true, "changed": changed })))
+}
+
+fn of_files(context: &Context, base: &Path, ours: &Path, theirs: &Path) -> Result<bool, Failure> {
+    let read = |file: &Path| {
+        let bytes = disk::read(&context.named(file))?;
+        bytes.ok_or_else(|| Failure::refused(format!("{} not found", file.display())))
+    };
+    let (base, theirs) = (read(base)?, read(theirs)?);
+    read(ours)?;
+    let path = context.named(ours);
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let writer = Writer::open(&context.project, WAIT_DEFAULT)?.with_root(dir)?;
+    let change = writer.update(&path, |old| {
+        Ok::<_, Failure>(Some(merge(&base, old.unwrap_or_default(), &theirs)))
+    })?;
+    Ok(change == disk::Change::Written)
+}
+
+fn of_branch(context: &Context, branch: &str) -> Result<bool, Failure> {
+    let git = Git::new(&context.project.root);
+    let theirs = git.commit_of(branch)?.ok_or_else(|| {
+        let name = branch.escape_debug();
+        Failure::refused(format!("there is no branch `{name}`")).hint("git branch --list")
+    })?;
+    let file = below_top(&context.project).join(".planning/STATE.md");
+    let base = git.ask(&["merge-base", "HEAD", &theirs])?;
+    let base = if base.success { git.file_in(&base.text(), &file)? } else { None };
+    let their = git
+        .file_in(&theirs, &file)?
+        .ok_or_else(|| Failure::refused(format!("branch {branch} has no {}", file.display())))?;
+    let change = disk::update(&context.project, &context.planning("STATE.md"), |old| {
+        let ours = old.ok_or_else(|| Failure::refused("STATE.md not found"))?;
+        Ok::<_, Failure>(Some(merge(&base.unwrap_or_default(), ours, &their)))
+    })?;
+    Ok(change == disk::Change::Written)
+}

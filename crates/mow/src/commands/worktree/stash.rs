@@ -1,0 +1,91 @@
+//! Uncommitted work put aside and brought back: `worktree stash`, and the way back in `create`.
+//!
+//! The stash is one list for all worktrees, so a stash is known by its commit, and the list is
+//! changed under the engine's lock.
+
+use std::path::Path;
+
+use mow_host::git::Git;
+use mow_store::disk::{WAIT_DEFAULT, Writer};
+use mow_store::manifest::Worktree;
+use mow_store::project::repository::Repository;
+use mow_store::worktree_home::Home;
+use serde_json::{Value, json};
+
+use super::create::path_of;
+use super::manifest;
+use super::place::{home, phase_number};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, warn};
+
+pub(super) fn push(context: &Context, phase: &str) -> Result<Output, Failure> {
+    let number = phase_number(phase)?;
+    let home = home(context)?;
+    let missing = || {
+        Failure::refused(format!("phase {phase} has no worktree"))
+            .hint(format!("mow worktree create {phase}"))
+    };
+    let (key, entry) = manifest::entry(&home, &number)?.ok_or_else(missing)?;
+    let path = path_of(&home, &key, &entry);
+    if !is_worktree(&path) {
+        return Err(missing());
+    }
+    let git = Git::new(&path);
+    let padded = number.padded();
+    let refused = |stash: Option<&str>, reason: &str| {
+        Output::json(json!({
+            "stashed": false, "phase": padded, "stash_ref": stash, "reason": reason
+        }))
+    };
+    if let Some(old) = entry.text("stash_ref")
+        && git.commit_of(&old)?.is_some()
+    {
+        return Ok(refused(Some(&old), "work was stashed before and not brought back yet"));
+    }
+    let stash = {
+        let _lock = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
+        git.stash_push(&format!("mow: phase {padded}"))?
+    };
+    let Some(stash) = stash else { return Ok(refused(None, "nothing to stash")) };
+    manifest::set(&home, &key, &[("stash_ref", json!(stash))])?;
+    Ok(Output::json(json!({ "stashed": true, "phase": padded, "stash_ref": stash })))
+}
+
+fn is_worktree(path: &Path) -> bool {
+    Repository::find(path).is_some_and(|repository| repository.top == path)
+}
+
+/// Brings stashed work back into its worktree; returns whether there was any and it came.
+///
+/// When git cannot apply it, the stash and the note of it stay.
+pub(super) fn restore(
+    context: &Context,
+    home: &Home,
+    (key, entry): (&str, &Worktree),
+    path: &Path,
+) -> Result<bool, Failure> {
+    let Some(stash) = entry.text("stash_ref") else { return Ok(false) };
+    let git = Git::new(path);
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if !is_worktree(&real) {
+        warn(&format!("{} is no worktree, so stash {stash} was not applied", path.display()));
+        return Ok(false);
+    }
+    let Some(commit) = git.commit_of(&stash)? else {
+        warn(&format!("stash {stash} is not there any more"));
+        manifest::set(home, key, &[("stash_ref", Value::Null)])?;
+        return Ok(false);
+    };
+    {
+        let _lock = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
+        let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
+        if !applied.success {
+            warn(&format!("stash {commit} could not be applied: {}", applied.complaint()));
+            return Ok(false);
+        }
+        git.stash_drop(&commit)?;
+    }
+    manifest::set(home, key, &[("stash_ref", Value::Null)])?;
+    Ok(true)
+}

@@ -1,0 +1,109 @@
+//! `mow init` without a subcommand.
+
+use serde_json::json;
+
+use crate::sandbox;
+
+const CALL: [&str; 9] = [
+    "init",
+    "--name",
+    "Shop",
+    "--goal",
+    "Sell books",
+    "--phase",
+    "Ground",
+    "--phase",
+    "Roof | top",
+];
+
+#[test]
+fn a_new_project_is_understood_by_every_reader() {
+    let project = sandbox();
+    project.git("", &["init", "-q"]);
+    let _ = project.call(CALL).run().quietly();
+    let mut names: Vec<_> = project.files().into_keys().collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            ".planning/PROJECT.md",
+            ".planning/REQUIREMENTS.md",
+            ".planning/ROADMAP.md",
+            ".planning/STATE.md",
+            ".planning/config.json",
+            ".planning/phases/01-ground/.gitkeep",
+            ".planning/phases/02-roof-top/.gitkeep",
+        ]
+    );
+    let analysis = project.call(["roadmap", "analyze"]).run().json();
+    assert_eq!(analysis["phase_count"], 2);
+    assert_eq!(analysis["phases"][1]["name"], "Roof | top");
+    assert_eq!(analysis["phases"][1]["depends_on_parsed"], json!(["1"]));
+    assert_eq!(analysis["missing_phase_details"], json!(null));
+    let snapshot = project.call(["state-snapshot"]).run().json();
+    assert_eq!(snapshot["current_phase"], "1");
+    assert_eq!(snapshot["blockers"], json!([]));
+    let doctor = project.call(["doctor", "--json"]).run();
+    let report: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
+    for check in report["plan"].as_array().unwrap() {
+        assert_eq!(check["level"], "ok", "{check}");
+    }
+}
+
+#[test]
+fn an_existing_plan_is_adopted_untouched() {
+    let project = sandbox()
+        .file(".planning/ROADMAP.md", "## Phases\n- [x] **Phase 1: A**\n- [ ] **Phase 2: B**\n")
+        .file("src/main.rs", "");
+    let before = project.files();
+    let text = project.call(CALL).cwd("src").run().quietly();
+    assert!(text.contains("Nothing was changed") && text.contains("2 phases"), "{text}");
+    assert!(text.contains("1 done") && text.contains("mow init --missing"), "{text}");
+    let answer = project.call(["init", "--json", "--yes"]).run().json();
+    assert_eq!(answer["started"], false);
+    assert_eq!(answer["reason"], "already_planned");
+    assert_eq!(answer["found"], json!(["ROADMAP.md"]));
+    assert_eq!(project.files(), before);
+}
+
+#[test]
+fn missing_files_are_written_beside_those_that_are_there() {
+    let roadmap = "## Phases\n- [x] **Phase 1: A**\n- [ ] **Phase 2: B**\n";
+    let project = sandbox()
+        .file(".planning/ROADMAP.md", roadmap)
+        .file(".planning/config.json", "{ \"mode\": \"yolo\" }");
+    let answer = project.call(["init", "--missing", "--yes", "--json"]).run().json();
+    assert_eq!(
+        answer["created"],
+        json!([".planning/PROJECT.md", ".planning/REQUIREMENTS.md", ".planning/STATE.md"])
+    );
+    assert_eq!(project.text(".planning/ROADMAP.md"), roadmap);
+    assert_eq!(project.text(".planning/config.json"), "{ \"mode\": \"yolo\" }");
+    assert!(project.text(".planning/STATE.md").contains("\nPhase: 2 of 2 (B)\n"));
+    let again = project.call(["init", "--missing", "--yes", "--json"]).run().json();
+    assert_eq!(again["created"], json!([]));
+}
+
+#[test]
+fn a_script_must_say_what_it_wants() {
+    let project = sandbox();
+    project.call(["init"]).run().refuses("no terminal to ask on");
+    for bad in ["", "  ", "two\nlines", "\u{1b}[31m"] {
+        project.call(["init", "--name", bad]).run().refuses("");
+        project.call(["init", "--name", "A", "--phase", bad]).run().refuses("");
+    }
+    assert!(project.files().is_empty());
+    let answer = project.call(["init", "--yes", "--json"]).run().json();
+    assert_eq!(answer["started"], true);
+    assert_eq!(answer["repository"], false);
+    assert!(project.text(".planning/PROJECT.md").starts_with("# project\n"));
+    assert!(project.text(".planning/ROADMAP.md").contains("Phase 1: First steps"));
+}
+
+#[test]
+fn a_file_in_the_way_is_left_alone() {
+    let project = sandbox().file(".planning", "mine");
+    let ran = project.call(CALL).run();
+    assert!(!ran.status.success() && ran.stderr.starts_with("Error: "), "{}", ran.transcript());
+    assert_eq!(project.text(".planning"), "mine");
+}

@@ -1,0 +1,82 @@
+//! Who may write: a worker of a live run leaves the shared files to the lead.
+
+use std::time::Duration;
+
+use mow_store::disk::Lock;
+use mow_testkit::call::Call;
+use mow_testkit::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::worktree::{STATE, answer, call, mow, repository};
+
+const BLOCKED: &str = "# State\n\n## Blockers\n\nNone\n";
+
+fn as_worker(project: &Sandbox, arguments: &[&str]) -> Call {
+    let call = call(project, ".", arguments).env("MOW_ROLE", "worker").env("MOW_PHASE", "3");
+    call.env("MOW_RUN", "r1").env("MOW_ATTEMPT", "2")
+}
+
+fn lead(project: &Sandbox) -> Lock {
+    let path = project.root().join(".git/mow/locks/lead.lock");
+    Lock::acquire(&path, Duration::ZERO).expect("nobody else leads")
+}
+
+#[test]
+fn a_worker_of_a_live_run_does_not_write_shared_files() {
+    let project = repository().file(".planning/STATE.md", BLOCKED);
+    let before = project.files();
+    let lead = lead(&project);
+    let refused = as_worker(&project, &["--raw", "state", "add-blocker", "slow"]).run();
+    assert!(refused.stderr.contains("Hint: mow message format blocker"), "{}", refused.stderr);
+    refused.refuses("only the lead of run r1 may write");
+    assert_eq!(project.files(), before);
+    // Reading is free, and a person writes under the lock as ever.
+    as_worker(&project, &["state", "active-phases"]).run().quietly();
+    mow(&project, ".", &["state", "add-blocker", "mine"]).quietly();
+    drop(lead);
+    as_worker(&project, &["state", "add-blocker", "slow"]).run().quietly();
+    assert!(project.text(".planning/STATE.md").ends_with("- mine\n- slow\n"));
+}
+
+#[test]
+fn a_workers_claims_become_messages() {
+    let project = repository();
+    let lead = lead(&project);
+    let top = project.root().display().to_string();
+    let said = |call: &[&str]| answer(as_worker(&project, call).run());
+    assert_eq!(
+        said(&["worktree", "claim", "03"]),
+        json!({ "claimed": true, "already_claimed": true, "worktree": top, "phase": "03" })
+    );
+    said(&["worktree", "update-plan", "3", "03-01"]);
+    said(&["worktree", "verify-result", "3", "--tier", "1", "--result", "pass"]);
+    said(&["worktree", "release", "3"]);
+    as_worker(&project, &["worktree", "claim", "4"]).run().refuses("not yours");
+    assert_eq!(project.text(".planning/STATE.md"), STATE);
+    let outbox = project.text(".git/mow/runs/r1/3-2.outbox.ndjson");
+    let sent: Vec<Value> = outbox.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<_> = sent.iter().map(|message| message["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["claim", "update_plan", "verify_result", "release"]);
+    as_worker(&project, &["worktree", "release", "3"])
+        .env("MOW_RUN", "../x")
+        .run()
+        .refuses("plain names");
+    drop(lead);
+    let claimed = answer(as_worker(&project, &["worktree", "claim", "4"]).run());
+    assert_eq!(claimed["already_claimed"], false);
+}
+
+#[test]
+fn whoever_is_in_a_worktree_of_a_live_run_is_its_worker() {
+    let project = repository().file(".planning/STATE.md", BLOCKED);
+    let top = project.root().display().to_string();
+    let claim = json!({ "claims": [{
+        "worktree": top, "branch": "main", "phase": "3", "plan": "—", "status": "executing",
+        "started": "then", "agent": "a", "run": "r7"
+    }]});
+    project.write(".git/mow/claims.json", claim.to_string());
+    let lead = lead(&project);
+    mow(&project, ".planning", &["state", "add-blocker", "x"]).refuses("run r7");
+    drop(lead);
+    mow(&project, ".", &["state", "add-blocker", "x"]).quietly();
+}

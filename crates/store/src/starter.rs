@@ -1,0 +1,132 @@
+//! The first planning files of a project, from templates of our own.
+//!
+//! Only makes texts; the caller writes those that are not there yet. Every reader of this crate
+//! understands them, which the tests show.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use mow_core::phase::PhaseNumber;
+use mow_core::slug::slug;
+use serde_json::json;
+
+/// What a new project is about. All texts are one line each.
+#[derive(Clone, Debug)]
+pub struct Starter<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is to reach.
+    pub goal: &'a str,
+    /// The names of its phases, in order; at least one.
+    pub phases: &'a [String],
+    /// The phase to begin with, counted from zero.
+    pub current: usize,
+    /// The day, `YYYY-MM-DD`.
+    pub date: &'a str,
+}
+
+/// The names of the files that [`Starter::files`] makes, in their order.
+pub const FILES: [&str; 5] =
+    ["PROJECT.md", "REQUIREMENTS.md", "ROADMAP.md", "STATE.md", "config.json"];
+
+impl Starter<'_> {
+    /// Returns each file's name, relative to `.planning/`, and its text.
+    pub fn files(&self) -> Vec<(&'static str, String)> {
+        let texts = [
+            self.fill(include_str!("../templates/PROJECT.md")),
+            self.fill(include_str!("../templates/REQUIREMENTS.md")),
+            self.fill(include_str!("../templates/ROADMAP.md")),
+            self.fill(include_str!("../templates/STATE.md")),
+            config(),
+        ];
+        FILES.into_iter().zip(texts).collect()
+    }
+
+    /// Returns the directories of the phases, relative to `.planning/`.
+    pub fn phase_dirs(&self) -> Vec<String> {
+        let dirs = self.phases.iter().zip(1..).map(|(name, number)| {
+            let (number, slug) = (PhaseNumber::whole(number).padded(), slug(name));
+            // A name without a single Latin letter or digit has no slug.
+            let slug = if slug.is_empty() { "phase".to_owned() } else { slug };
+            format!("phases/{number}-{slug}")
+        });
+        dirs.collect()
+    }
+
+    /// Fills in a template, in one pass: what stands in a value is never taken for a placeholder.
+    fn fill(&self, template: &str) -> String {
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (key, after) = after.split_once('}').expect("placeholders are closed");
+            text.push_str(before);
+            text.push_str(&self.value(key));
+            rest = after;
+        }
+        text + rest
+    }
+
+    fn value(&self, key: &str) -> String {
+        let current = self.phases.get(self.current).map_or("", String::as_str);
+        let number = self.current + 1;
+        match key {
+            "name" => self.name.to_owned(),
+            "goal" => self.goal.to_owned(),
+            "date" => self.date.to_owned(),
+            "phase" => number.to_string(),
+            "total" => self.phases.len().to_string(),
+            "phase_name" => current.to_owned(),
+            "focus" => format!("Phase {number}: {current}"),
+            "checklist" => self.each_phase("\n", |n, name| format!("- [ ] **Phase {n}: {name}**")),
+            "details" => self.each_phase("\n\n", section),
+            "progress" => self.each_phase("\n", |n, name| {
+                format!("| {n}. {} | 0/0 | Not started |  |", cell(name))
+            }),
+            _ => unreachable!("the templates hold no other placeholder"),
+        }
+    }
+
+    fn each_phase(&self, between: &str, line: impl Fn(usize, &str) -> String) -> String {
+        let lines: Vec<_> =
+            (1..).zip(self.phases).map(|(number, name)| line(number, name)).collect();
+        lines.join(between)
+    }
+}
+
+/// The section of a phase. Phases follow one another until somebody says what may run at once.
+fn section(number: usize, name: &str) -> String {
+    let depends = match number {
+        1 => "Nothing (first phase)".to_owned(),
+        _ => format!("Phase {}", number - 1),
+    };
+    let mut text = format!("### Phase {number}: {name}\n\n");
+    let _ = write!(
+        text,
+        "**Goal:** to be written\n**Depends on:** {depends}\n**Requirements:** none named yet\n\
+         **Success Criteria** (what must be true):\n  1. to be written\n**Plans:** 0 plans\n\n\
+         Plans:\n- [ ] TBD"
+    );
+    text
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The settings most projects start with; what is left out has its default.
+fn config() -> String {
+    let config = json!({
+        "model_profile": "balanced",
+        "commit_docs": true,
+        "search_gitignored": false,
+        "branching_strategy": "none",
+        "phase_branch_template": "mow/phase-{phase}-{slug}",
+        "milestone_branch_template": "mow/{milestone}-{slug}",
+        "workflow": { "research": true, "plan_check": true, "verifier": true },
+        "parallelization": true,
+        "brave_search": false,
+    });
+    serde_json::to_string_pretty(&config).expect("plain values can be printed")
+}

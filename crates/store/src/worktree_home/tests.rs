@@ -1,0 +1,72 @@
+//! Settings, existing homes, names.
+
+use std::fs;
+use std::path::Path;
+
+use mow_core::phase::PhaseNumber;
+
+use super::{Home, HomeError, branch, is_plain_name};
+use crate::config::Config;
+
+fn phase(text: &str) -> PhaseNumber {
+    PhaseNumber::parse(text).unwrap()
+}
+
+fn resolve(root: &Path, config: &str) -> Home {
+    Home::resolve(root, &Config::parse(config.as_bytes()).unwrap()).unwrap()
+}
+
+#[test]
+fn a_setting_wins_over_an_existing_home_and_that_over_the_default() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = resolve(dir.path(), "{}");
+    assert_eq!(
+        (home.dir.as_path(), home.name(&phase("3.1"))),
+        (Path::new(".worktrees"), "p03.1".into())
+    );
+    fs::create_dir_all(dir.path().join(".claude/worktrees")).unwrap();
+    let home = resolve(dir.path(), "{}");
+    assert_eq!(home.dir, Path::new(".claude/worktrees"));
+    assert_eq!(home.name(&phase("3")), "phase-03");
+    let home = resolve(dir.path(), r#"{"worktree": {"root": "trees/", "name": "w-{NN}-x"}}"#);
+    assert_eq!(home.path(), dir.path().join("trees"));
+    assert_eq!(home.name(&phase("12")), "w-12-x");
+    assert_eq!(home.phase_in("w-12-x"), Some(phase("12")));
+    assert_eq!(home.phase_in("phase-4"), Some(phase("4")));
+    assert_eq!(home.phase_in("feature"), None);
+}
+
+#[test]
+fn a_home_with_a_manifest_is_kept_beside_an_empty_one() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".worktrees")).unwrap();
+    fs::create_dir_all(dir.path().join(".claude/worktrees")).unwrap();
+    assert_eq!(resolve(dir.path(), "{}").dir, Path::new(".worktrees"));
+    fs::write(dir.path().join(".claude/worktrees/manifest.json"), "{}").unwrap();
+    let home = resolve(dir.path(), "{}");
+    assert_eq!(home.dir, Path::new(".claude/worktrees"));
+    assert_eq!(home.others().len(), 1);
+    assert_eq!(home.others()[0].backup(), Path::new(".worktrees.bak"));
+}
+
+#[test]
+fn settings_that_make_no_home_are_refused() {
+    let root = Path::new("/r");
+    for dir in [".", "/", "/r", "../x", "a/../..", "a\nb"] {
+        assert_eq!(Home::at(root, dir, None), Err(HomeError::BadRoot(dir.to_owned())));
+    }
+    for name in ["p", "../{NN}", "-{NN}", "a/{NN}"] {
+        let refused = Home::at(root, "w", Some(name));
+        assert_eq!(refused, Err(HomeError::BadName(name.to_owned())));
+    }
+    assert!(!is_plain_name("") && !is_plain_name("..") && !is_plain_name("-x"));
+}
+
+#[test]
+fn the_line_for_git_stands_for_the_home_alone() {
+    let line = |dir: &str| Home::at(Path::new("/r"), dir, None).unwrap().ignore_line();
+    assert_eq!(line(".worktrees").as_deref(), Some("/.worktrees/"));
+    assert_eq!(line("a*b c").as_deref(), Some("/a\\*b\\ c/"));
+    assert_eq!(line("/elsewhere"), None);
+    assert_eq!(branch(&phase("3.1")), "phase-03.1");
+}

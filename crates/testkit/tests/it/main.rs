@@ -1,0 +1,5 @@
+//! The tests that need real processes, and those that feed the readers hostile files.
+
+mod corpus;
+mod slowness;
+mod storm;

@@ -1,0 +1,4 @@
+//! Fuzzes MILESTONES.md.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mow_testkit::checks::milestones(bytes));

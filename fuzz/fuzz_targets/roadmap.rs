@@ -1,0 +1,4 @@
+//! Fuzzes ROADMAP.md.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mow_testkit::checks::roadmap(bytes));

@@ -1,0 +1,4 @@
+//! Fuzzes todo files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mow_testkit::checks::todo(bytes));
