@@ -89,6 +89,50 @@ impl PhaseNumber {
         self.major() == 999
     }
 
+    /// Returns the number one level below this one: `3.2` for `3` and 2; `None` where that is too
+    /// deep.
+    pub fn child(&self, value: u32) -> Option<Self> {
+        let mut child = *self;
+        child.parts.get_mut(self.len)?.value = value;
+        child.len += 1;
+        Some(child)
+    }
+
+    /// Returns the last part of a number right below another: 2 for `3.2` below `3`.
+    pub fn child_of(&self, parent: &Self) -> Option<u32> {
+        let below = self.len == parent.len + 1 && self.parts().starts_with(parent.parts());
+        below.then(|| self.parts[parent.len].value)
+    }
+
+    /// Returns whether the number hangs on another: `3.1`, `3.1.2` and `3a` hang on `3`.
+    pub fn hangs_on(&self, other: &Self) -> bool {
+        let last = other.len - 1;
+        let bare = |part: &Part| Part { suffix: None, ..*part };
+        self != other
+            && other.parts[last].suffix.is_none_or(|suffix| self.parts[last].suffix == Some(suffix))
+            && self.len >= other.len
+            && self.parts[..last] == other.parts[..last]
+            && bare(&self.parts[last]) == bare(&other.parts[last])
+    }
+
+    /// Returns the number this phase has once another is removed: one less where it stood behind it
+    /// on the same level, else the same. The backlog block keeps its numbers.
+    #[must_use]
+    pub fn after_removal(&self, removed: &Self) -> Self {
+        let last = removed.len - 1;
+        let (own, gone) = (self.parts[last], removed.parts[last]);
+        let is_behind = self.len > last
+            && self.parts[..last] == removed.parts[..last]
+            && own.zeros == gone.zeros
+            && gone.suffix.is_none()
+            && own.value > gone.value;
+        let mut shifted = *self;
+        if is_behind && !self.is_backlog() {
+            shifted.parts[last].value -= 1;
+        }
+        shifted
+    }
+
     /// Returns the directory form: the first part padded to two digits, the rest as it is.
     pub fn padded(&self) -> String {
         let text = self.to_string();

@@ -7,7 +7,12 @@ mod frontmatter;
 mod init;
 mod install;
 mod manual;
+mod milestone;
 mod overview;
+mod phase;
+mod phases;
+mod progress;
+mod requirements;
 mod roadmap;
 mod scaffold;
 mod start;
@@ -18,6 +23,7 @@ mod team;
 mod template;
 mod todo;
 mod utility;
+mod validate;
 mod verify;
 mod worktree;
 
@@ -33,6 +39,33 @@ pub(crate) enum Command {
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
     Roadmap(roadmap::Roadmap),
+    /// Add, insert, remove and complete phases
+    #[command(subcommand)]
+    Phase(phase::Phase),
+    /// List what is on disk
+    #[command(subcommand)]
+    Phases(phases::Phases),
+    /// Find the directory of a phase
+    FindPhase {
+        /// The phase, such as 3 or 03
+        phase: String,
+    },
+    /// List the plans of a phase with their waves
+    PhasePlanIndex {
+        /// The phase, such as 3 or 03
+        phase: String,
+    },
+    /// Mark requirements complete
+    #[command(subcommand)]
+    Requirements(requirements::Requirements),
+    /// Ship a milestone
+    #[command(subcommand)]
+    Milestone(milestone::Milestone),
+    /// Check that the planning files fit together
+    #[command(subcommand)]
+    Validate(validate::Validate),
+    /// Show how far the phases are
+    Progress(progress::Progress),
     /// Read and change STATE.md
     State(state::State),
     /// Print all of STATE.md as one value
@@ -148,6 +181,14 @@ impl Command {
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Roadmap(command) => command.run(context),
+            Self::Phase(command) => command.run(context),
+            Self::Phases(command) => command.run(context),
+            Self::FindPhase { phase } => phases::find_phase(context, phase),
+            Self::PhasePlanIndex { phase } => phases::plan_index(context, phase),
+            Self::Requirements(command) => command.run(context),
+            Self::Milestone(command) => command.run(context),
+            Self::Validate(command) => command.run(context),
+            Self::Progress(command) => command.run(context),
             Self::State(command) => command.run(context),
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),

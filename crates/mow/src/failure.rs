@@ -9,6 +9,7 @@ use mow_host::git::GitError;
 use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
 use mow_store::json_edit::JsonError;
+use mow_store::phase_removal::RemovalError;
 use mow_store::project::ProjectError;
 use mow_store::state::active::RowError;
 use mow_store::state::team::TeamError;
@@ -107,6 +108,15 @@ impl From<TeamError> for Failure {
             TeamError::Unknown(_) => "mow team-status lists the members",
         };
         Self::refused(error.to_string()).hint(hint)
+    }
+}
+
+impl From<RemovalError> for Failure {
+    fn from(error: RemovalError) -> Self {
+        match error {
+            RemovalError::Disk(error) => error.into(),
+            error => Self::refused(sentence(&error)),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ pub mod milestones;
 pub mod ndjson;
 pub mod phase_dirs;
 pub mod phase_files;
+pub mod phase_removal;
 pub mod plan;
 pub mod planning_copy;
 pub mod project;

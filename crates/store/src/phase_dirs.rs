@@ -147,6 +147,12 @@ impl PhaseDir {
         }
     }
 
+    /// Returns the number as the name has it: `03` of `03-auth`.
+    pub fn written(&self) -> Option<&str> {
+        let (_, rest) = PhaseNumber::parse_prefix(strip_word(&self.name))?;
+        Some(strip_word(&self.name).strip_suffix(rest).unwrap_or(""))
+    }
+
     /// Returns the part of the name behind the number, if there is one.
     pub fn label(&self) -> Option<&str> {
         let (_, rest) = PhaseNumber::parse_prefix(strip_word(&self.name))?;
@@ -299,7 +305,7 @@ fn strip_word(name: &str) -> &str {
 }
 
 /// Lists directories, links to directories included; an unreadable place has none.
-fn subdirectories(home: &Path) -> Vec<String> {
+pub(crate) fn subdirectories(home: &Path) -> Vec<String> {
     open_dir(CWD, home).map(|dir| names(&dir, is_directory)).unwrap_or_default()
 }
 

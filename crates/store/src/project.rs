@@ -130,7 +130,7 @@ fn planned_in_main_worktree(cwd: &Path, repository: &Repository) -> Option<PathB
 }
 
 /// A hash that stays the same in every build, so that all versions of mow meet at the same lock.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

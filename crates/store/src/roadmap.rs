@@ -5,6 +5,8 @@
 //! roadmap that contradicts itself is reported as such, never guessed at.
 
 mod declare;
+mod details;
+pub mod edit;
 mod gather;
 mod mention;
 pub mod milestone;
@@ -13,6 +15,8 @@ mod title;
 mod verdict;
 
 use mow_core::roadmap::Phase;
+
+pub use details::{Details, Lookup, details, successor};
 
 use crate::text::Text;
 

@@ -18,6 +18,7 @@ mod rows;
 pub mod sections;
 pub mod snapshot;
 pub mod team;
+pub mod transition;
 pub mod verification;
 
 use std::ops::Range;

@@ -48,6 +48,11 @@ impl Sandbox {
         fs::write(full, content).expect("files can be written");
     }
 
+    /// Removes a file.
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.root.join(path)).expect("files can be removed");
+    }
+
     /// Makes a directory and those above it.
     pub fn make_dir(&self, path: &str) {
         fs::create_dir_all(self.root.join(path)).expect("directories can be made");

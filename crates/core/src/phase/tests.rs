@@ -43,3 +43,38 @@ fn what_follows_the_number_is_returned() {
     let (_, rest) = PhaseNumber::parse_prefix("36a: Name").unwrap();
     assert_eq!(rest, ": Name");
 }
+
+#[test]
+fn children_and_what_hangs_on_a_number() {
+    assert_eq!(number("3").child(2), Some(number("3.2")));
+    assert_eq!(number("6.10").child_of(&number("6")), Some(10));
+    assert_eq!(number("6.1.2").child_of(&number("6")), None);
+    for (one, other) in [("3.1", "3"), ("3.1.2", "3"), ("3a", "3"), ("3.1.2", "3.1")] {
+        assert!(number(one).hangs_on(&number(other)), "{one} hangs on {other}");
+    }
+    for (one, other) in [("3", "3"), ("30", "3"), ("3", "3.1"), ("3.2", "3.1"), ("3.05", "3.5")] {
+        assert!(!number(one).hangs_on(&number(other)), "{one} does not hang on {other}");
+    }
+}
+
+#[test]
+fn a_removal_shifts_what_stands_behind_by_one() {
+    let cases = [
+        ("3", "4", "3"),
+        ("3", "10.2", "9.2"),
+        ("3", "2.9", "2.9"),
+        ("3", "3.1", "3.1"),
+        ("3", "999.1", "999.1"),
+        ("3.1", "3.2", "3.1"),
+        ("3.1", "3.10", "3.9"),
+        ("3.1", "3.2.4", "3.1.4"),
+        ("3.1", "4.2", "4.2"),
+        ("9.05", "9.06", "9.05"),
+        ("9.05", "9.1", "9.1"),
+        ("36", "37a", "36a"),
+    ];
+    for (removed, before, after) in cases {
+        let shifted = number(before).after_removal(&number(removed));
+        assert_eq!(shifted.to_string(), after, "{before} without {removed}");
+    }
+}

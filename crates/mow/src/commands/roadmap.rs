@@ -2,8 +2,10 @@
 
 mod analyze;
 pub(super) mod dag;
+mod get_phase;
 mod graph;
 mod phases;
+mod plan_progress;
 
 use clap::Subcommand;
 use mow_store::survey::{self, Survey};
@@ -17,6 +19,16 @@ use crate::output::Output;
 pub(crate) enum Roadmap {
     /// List every phase the roadmap declares
     Phases,
+    /// Print the section of one phase
+    GetPhase {
+        /// The phase, such as 3 or 03
+        phase: String,
+    },
+    /// Write a phase's plan counts into the roadmap
+    UpdatePlanProgress {
+        /// The phase, such as 3 or 03
+        phase: String,
+    },
     /// Lay the roadmap beside the phase directories
     Analyze,
     /// Work out waves, what is ready and what is blocked
@@ -33,6 +45,8 @@ impl Roadmap {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Phases => phases::run(context),
+            Self::GetPhase { phase } => get_phase::run(context, phase),
+            Self::UpdatePlanProgress { phase } => plan_progress::run(context, phase),
             Self::Analyze => analyze::run(context),
             Self::AnalyzeDag => dag::run(context),
             Self::Graph(args) => graph::run(context, args),

@@ -11,10 +11,15 @@ mod identity;
 mod init;
 mod install;
 mod manual;
+mod milestone;
 mod overview;
+mod phase;
+mod phase_remove;
+mod phases;
 mod place;
 mod roadmap;
 mod roadmap_dag;
+mod roadmap_phase;
 mod snapshot;
 mod start;
 mod state;
@@ -29,6 +34,7 @@ mod team;
 mod template;
 mod usage;
 mod utility;
+mod validate;
 mod verify;
 mod worktree;
 mod worktree_claims;
@@ -41,4 +47,9 @@ use mow_testkit::sandbox::Sandbox;
 /// An empty project to call `mow` in.
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_mow"))
+}
+
+/// The date in UTC, as commands write it.
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

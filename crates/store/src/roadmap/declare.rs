@@ -154,13 +154,13 @@ fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
 const PHASE_COLUMNS: &[&str] =
     &["phase", "fase", "phase #", "phase no.", "phase number", "阶段", "фаза", "этап"];
 const NUMBER_COLUMNS: &[&str] = &["#", "no", "no.", "nr", "number", "№"];
-const STATUS_COLUMNS: &[&str] =
+pub(super) const STATUS_COLUMNS: &[&str] =
     &["status", "state", "estado", "状态", "статус", "statut", "situação", "stand"];
-const DATE_COLUMNS: &[&str] =
+pub(super) const DATE_COLUMNS: &[&str] =
     &["completed", "concluída em", "completed on", "completion date", "shipped", "done"];
 const NAME_COLUMNS: &[&str] =
     &["name", "title", "nome", "nombre", "phase name", "名称", "название"];
-const DEPENDS_COLUMNS: &[&str] = &[
+pub(super) const DEPENDS_COLUMNS: &[&str] = &[
     "depends on",
     "dependencies",
     "dependency",
@@ -170,12 +170,13 @@ const DEPENDS_COLUMNS: &[&str] = &[
     "depende de",
     "依赖",
 ];
-const MILESTONE_COLUMNS: &[&str] = &["milestone", "version", "marco", "hito", "里程碑"];
+pub(super) const MILESTONE_COLUMNS: &[&str] = &["milestone", "version", "marco", "hito", "里程碑"];
 /// Columns that may stand before the phase column without making the table one of other things.
 const LEADING_COLUMNS: &[&str] = &["milestone", "wave", "order", "", "status", "✓", "done"];
 
-fn of_table(text: &Text<'_>, table: &Table, found: &mut Vec<Declaration>) {
-    let Some(titled) = table.column(text, PHASE_COLUMNS) else { return };
+/// Returns the column that holds the numbers of phases, and the one beside it for their names.
+pub(super) fn phase_columns(text: &Text<'_>, table: &Table) -> Option<(usize, usize)> {
+    let titled = table.column(text, PHASE_COLUMNS)?;
     // `# | Phase | Goal`: the number stands in front, the phase column holds the name.
     let numbered = table.column(text, NUMBER_COLUMNS).filter(|column| *column < titled);
     let column = numbered.unwrap_or(titled);
@@ -183,15 +184,15 @@ fn of_table(text: &Text<'_>, table: &Table, found: &mut Vec<Declaration>) {
         let header = plain(&table.header.cell(text, lead)).to_lowercase();
         LEADING_COLUMNS.contains(&header.as_str())
     });
-    if !leads {
-        return;
-    }
+    let name = numbered.map(|_| titled).or_else(|| table.column(text, NAME_COLUMNS));
+    leads.then_some((column, name.unwrap_or(column + 1)))
+}
+
+fn of_table(text: &Text<'_>, table: &Table, found: &mut Vec<Declaration>) {
+    let Some((phase, name)) = phase_columns(text, table) else { return };
     let columns = Columns {
-        phase: column,
-        name: numbered
-            .map(|_| titled)
-            .or_else(|| table.column(text, NAME_COLUMNS))
-            .unwrap_or(column + 1),
+        phase,
+        name,
         status: table.column(text, STATUS_COLUMNS),
         date: table.column(text, DATE_COLUMNS),
         depends: table.column(text, DEPENDS_COLUMNS),

@@ -29,7 +29,7 @@ impl Group {
         self.places.iter().min_by_key(|place| place.kind).expect("a group begins with a place")
     }
 
-    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Declaration> {
+    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Declaration> {
         self.places.iter().filter(move |place| place.kind == kind)
     }
 }
@@ -134,12 +134,12 @@ fn align_blocks(milestones: &Milestones, groups: &mut [Group]) {
 }
 
 /// The milestone each line belongs to: the nearest fold or milestone heading above it.
-struct Milestones {
+pub(super) struct Milestones {
     of_line: Vec<Option<usize>>,
 }
 
 impl Milestones {
-    fn new(outline: &Outline<'_>) -> Self {
+    pub(super) fn new(outline: &Outline<'_>) -> Self {
         let mut of_line = vec![None; outline.text.lines().len()];
         let mut current: Option<&Heading> = None;
         let mut next_heading = outline.headings.iter().peekable();
@@ -158,7 +158,7 @@ impl Milestones {
         Self { of_line }
     }
 
-    fn at(&self, line: usize) -> Option<usize> {
+    pub(super) fn at(&self, line: usize) -> Option<usize> {
         self.of_line.get(line).copied().flatten()
     }
 }

@@ -176,6 +176,10 @@ fn parse_line(line: &str) -> Option<Named> {
 /// Returns the name behind a version: up to the end of the bold part, a parenthesis or a sign.
 fn name_after(after: &str) -> String {
     let after = after.trim_start_matches([':', '-', '–', '—', ' ']);
+    // `Acme v1.0 Roadmap` is the title of the document.
+    let is_title = after.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("roadmap"));
+    let after =
+        if is_title { after[7..].trim_start_matches([':', '-', '–', '—', ' ']) } else { after };
     let bold = after.split("**").find(|part| part.contains(char::is_alphanumeric)).unwrap_or("");
     let name = plain(bold.split(['(', '[']).next().unwrap_or(""));
     let name = name.split(verdict::is_sign).next().unwrap_or("");

@@ -15,7 +15,7 @@ use crate::text::list::{Item, item_at};
 /// How many lines the value of one field may span.
 const VALUE_LINES_MAX: usize = 40;
 
-const DEPENDS: &[&str] = &[
+pub(super) const DEPENDS: &[&str] = &[
     "depends on",
     "depends",
     "dependencies",
@@ -37,7 +37,7 @@ const DEPENDS: &[&str] = &[
     "依存",
 ];
 const GOAL: &[&str] = &["goal", "objetivo", "objective", "ziel", "цель", "目标"];
-const PARALLEL: &[&str] = &["parallel with", "can run in parallel with", "parallel"];
+pub(super) const PARALLEL: &[&str] = &["parallel with", "can run in parallel with", "parallel"];
 const REQUIREMENTS: &[&str] = &["requirements", "requirement", "requisitos", "reqs"];
 const STATUS: &[&str] = &["status", "state", "estado", "状态", "статус"];
 
@@ -141,7 +141,7 @@ impl<'a> Section<'a> {
 /// Returns the lines of the section that a phase heading opens.
 ///
 /// It ends at the next phase heading, and at any heading of the same or a higher level.
-fn lines_below(outline: &Outline<'_>, line: usize) -> Range<usize> {
+pub(super) fn lines_below(outline: &Outline<'_>, line: usize) -> Range<usize> {
     let index = outline.headings.partition_point(|heading| heading.line < line);
     let level = outline.headings[index].level;
     let ends = |heading: &&Heading| {

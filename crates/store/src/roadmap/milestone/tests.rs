@@ -43,6 +43,7 @@ fn a_title_will_do_and_so_will_nothing() {
     assert_eq!(current("# Roadmap v2.0: Payments (draft)\n"), pair("v2.0", "Payments"));
     assert_eq!(current("# Roadmap\n\nThis is v0.3 of it.\n"), pair("v0.3", "milestone"));
     assert_eq!(current(""), pair("v1.0", "milestone"));
+    assert_eq!(current("# Acme v1.2 Roadmap\n"), pair("v1.2", "milestone"));
     assert_eq!(current("### Phase 3: Serve v2.1 clients\n"), pair("v2.1", "milestone"));
 }
 
