@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides what is to be done, and nothing prints. Start with [`git`].
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
+
 pub mod git;
 pub mod pager;
 pub mod probe;
