@@ -14,6 +14,10 @@ use super::declare::{Declaration, Kind, Outline};
 use super::section::Section;
 use super::{Entry, verdict};
 
+/// How often numbering may start over. Who repeats a number more often does not number phases, and
+/// each place is compared with all phases of its number.
+const BLOCKS_MAX: usize = 100;
+
 /// All places that declare one phase.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -46,6 +50,12 @@ pub(super) fn groups(outline: &Outline<'_>, mut declarations: Vec<Declaration>) 
     for place in strong.into_iter().chain(weak) {
         let found = groups.entry(place.number).or_default();
         let several = found.len() > 1;
+        if found.len() >= BLOCKS_MAX
+            && let Some(last) = found.last_mut()
+        {
+            last.places.push(place);
+            continue;
+        }
         let free = found.iter_mut().filter(|group| !is_another(&milestones, group, &place));
         let fit =
             |group: &&mut Group| if several { closeness(&milestones, group, &place) } else { 0 };
