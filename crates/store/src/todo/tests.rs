@@ -34,6 +34,12 @@ fn a_line_goes_into_the_block_or_to_the_top() {
     assert_eq!(twice.unwrap(), b"---\na: 1\nstarted: 2\n---\n");
 }
 
+#[test]
+fn a_byte_order_mark_does_not_hide_the_first_line() {
+    let written = add_line("\u{feff}title: x\n".as_bytes(), "started", "2026-02-03").unwrap();
+    assert_eq!(parse(&written).started.as_deref(), Some("2026-02-03"));
+}
+
 proptest! {
     #[test]
     fn every_other_byte_stays(body in prop::collection::vec(any::<u8>(), 0..60), title in "[a-z$&|🚀 ]{0,9}") {
