@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod contract;
 mod corpus;
+mod fuzz;
 mod repo;
 mod soak;
 mod steps;
@@ -28,6 +29,7 @@ const TASKS: &[Task] = &[
     Task { name: "test", about: "format, lints, tidy, licences and every test", run: test::run },
     Task { name: "ci", about: "test, then the longer tiers; what .ci/run calls", run: ci::run },
     Task { name: "soak", about: "the same tests with far larger counts", run: soak::run },
+    Task { name: "fuzz", about: "run the fuzz targets [TARGET] [--seconds N]", run: fuzz::run },
     Task { name: "tidy", about: "the house rules that no compiler checks", run: tidy::run },
     Task { name: "bench", about: "ratios to a bare program [--runs N]", run: bench::run },
     Task {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const CARGO_DENY: &str = "0.20.2";
+const CARGO_FUZZ: &str = "0.13.2";
 
 /// Makes sure that `cargo fmt` and `cargo clippy` exist.
 pub(crate) fn ensure_components() -> Result<()> {
@@ -24,14 +25,22 @@ pub(crate) fn ensure_components() -> Result<()> {
 
 /// Returns the path of cargo-deny, built into the cache when it is not there yet.
 pub(crate) fn ensure_cargo_deny() -> Result<PathBuf> {
-    let home = repo::cache()?.join(format!("cargo-deny-{CARGO_DENY}"));
-    let program = home.join("bin/cargo-deny");
+    ensure_tool("cargo-deny", CARGO_DENY)
+}
+
+/// Returns the path of cargo-fuzz, built into the cache when it is not there yet.
+pub(crate) fn ensure_cargo_fuzz() -> Result<PathBuf> {
+    ensure_tool("cargo-fuzz", CARGO_FUZZ)
+}
+
+fn ensure_tool(name: &str, version: &str) -> Result<PathBuf> {
+    let home = repo::cache()?.join(format!("{name}-{version}"));
+    let program = home.join("bin").join(name);
     if answers_as(&program) {
         return Ok(program);
     }
-    println!("building cargo-deny {CARGO_DENY} once, into the cache");
-    let mut install =
-        repo::cargo(["install", "--quiet", "--locked", "cargo-deny", "--version", CARGO_DENY]);
+    println!("building {name} {version} once, into the cache");
+    let mut install = repo::cargo(["install", "--quiet", "--locked", name, "--version", version]);
     // Thin settings: the check takes a second, an optimised build of the tool takes minutes.
     install
         .args(["--profile", "dev", "--force", "--root"])
@@ -40,7 +49,7 @@ pub(crate) fn ensure_cargo_deny() -> Result<PathBuf> {
         .env("CARGO_PROFILE_DEV_DEBUG", "false");
     let status = install.status().context("cannot run cargo install")?;
     if !status.success() {
-        bail!("cannot install cargo-deny {CARGO_DENY}: {status}");
+        bail!("cannot install {name} {version}: {status}");
     }
     // The intermediate files are useless once the program exists; failing to remove them is not
     // worth failing the check.

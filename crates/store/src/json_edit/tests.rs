@@ -29,6 +29,7 @@ fn adds_members_in_the_style_of_the_file() {
         "{\n  \"a\": {\n    \"b\": [\n      1\n    ]\n  }\n}",
     );
     check("", &["a", "b"], &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
+    check("\u{feff}\u{c}\n", &["a"], &json!(1), "\u{feff}{\n  \"a\": 1\n}");
     check("{}\n", &["a"], &json!(1), "{\n  \"a\": 1\n}\n");
 }
 

@@ -92,6 +92,20 @@ proptest! {
 }
 
 #[test]
+fn a_file_that_opens_with_a_rule_stays_visible() {
+    let shipped = Shipped {
+        version: "v2.0",
+        name: "Name",
+        date: "2026-01-02",
+        counts: [1, 2, 3],
+        accomplishments: &[],
+    };
+    let file = append(b"---\n## v1.0 First\n", &shipped);
+    let versions: Vec<_> = parse(&file).into_iter().map(|entry| entry.version).collect();
+    assert_eq!(versions, ["v1.0", "v2.0"]);
+}
+
+#[test]
 fn corpus_files_have_milestones() {
     let files = corpus::files(|name| name == "MILESTONES.md", SAMPLE);
     let (mut entries, mut dated, mut counted) = (0, 0, 0);

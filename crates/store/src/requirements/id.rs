@@ -92,13 +92,10 @@ pub(super) fn split(content: &str, has_box: bool) -> Option<(String, String)> {
 /// Returns whether a text without markup begins with an id, and the id ends there.
 pub(super) fn opens_with(plain: &str, id: &str) -> bool {
     let Some(start) = prefix_ignoring_case(plain, id) else { return false };
-    let mut after = plain[start..].chars();
-    match after.next() {
-        // `AUTH-1.` ends a sentence, `AUTH-1.2` is another id.
-        Some('.') => !after.next().is_some_and(char::is_alphanumeric),
-        Some(c) => !(c.is_alphanumeric() || matches!(c, '-' | '_')),
-        None => true,
-    }
+    let after = &plain[start..];
+    let glued = &after[..after.find(|c| !is_id_char(c)).unwrap_or(after.len())];
+    // `AUTH-1.` ends a sentence, `AUTH-1.2` is another id.
+    glued.trim_start_matches(['.', '-', '_']).is_empty()
 }
 
 /// Returns where a prefix ends in a text, letters compared without regard to case.

@@ -129,6 +129,25 @@ proptest! {
 }
 
 #[test]
+fn two_ids_of_one_box_tick_it_once() {
+    let (new, outcome) = mark_complete(b"- [ ] A-1. Sign in\n", &["A-1", "A-1."]);
+    assert_eq!(new, b"- [x] A-1. Sign in\n");
+    assert_eq!(outcome.marked, ["A-1", "A-1."]);
+}
+
+#[test]
+fn an_id_ends_where_the_reader_sees_its_end() {
+    for line in ["- [ ] **A-1-** x", "- [ ] **A-1\u{7528}", "- [ ] A-1.", "- [ ] A-1"] {
+        let (new, outcome) = mark_complete(line.as_bytes(), &["A-1"]);
+        assert_eq!(outcome.marked, ["A-1"], "{line}");
+        assert_eq!(parse(&new).items[0].ticked, Some(true), "{line}");
+    }
+    for line in ["- [ ] A-1.2", "- [ ] A-1-2", "- [ ] A-12", "- [ ] A-1..03"] {
+        assert_eq!(mark_complete(line.as_bytes(), &["A-1"]).1.not_found, ["A-1"], "{line}");
+    }
+}
+
+#[test]
 fn corpus_files_have_requirements() {
     let files = corpus::files(|name| name == "REQUIREMENTS.md", SAMPLE);
     let mut items = 0;

@@ -15,6 +15,10 @@ use super::section::Section;
 use super::{Entry, verdict};
 use crate::text::heading::Heading;
 
+/// How often numbering may start over. Who repeats a number more often does not number phases, and
+/// each place is compared with all phases of its number.
+const BLOCKS_MAX: usize = 100;
+
 /// All places that declare one phase.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -54,6 +58,12 @@ fn gather(milestones: &Milestones, places: Vec<Declaration>, restarts: bool) -> 
     for place in strong.into_iter().chain(weak) {
         let found = groups.entry(place.number).or_default();
         let several = found.len() > 1;
+        if found.len() >= BLOCKS_MAX
+            && let Some(last) = found.last_mut()
+        {
+            last.places.push(place);
+            continue;
+        }
         let is_another = |group: &Group| is_another(milestones, group, &place, restarts);
         let free = found.iter_mut().filter(|group| !is_another(group));
         let fit =

@@ -177,7 +177,10 @@ fn new_table(
     let row = new_row(phase, change)?;
     let cells = [&row.phase, &row.name, &row.status, &row.worker, &row.plans, &row.last_update];
     let ending = text.line_ending();
-    let lines = format!("{ending}{HEADER}{ending}{SEPARATOR}{ending}{}", render_row(&cells));
+    // Lines with pipes that are no table must not become rows of this one.
+    let gap = if text.line(section.heading.line + 1).trim().is_empty() { "" } else { ending };
+    let row = render_row(&cells);
+    let lines = format!("{ending}{HEADER}{ending}{SEPARATOR}{ending}{row}{gap}");
     Ok((add_after(text, section.heading.line, &lines, ending), NEW_ROW_FIELDS.to_vec()))
 }
 

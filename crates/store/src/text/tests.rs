@@ -23,6 +23,13 @@ fn a_closed_fence_is_hidden() {
 }
 
 #[test]
+fn an_indented_fence_does_not_end_the_frontmatter() {
+    assert_eq!(seen("---\na: |\n  ---\n# no\n---\nb\n"), ["b"]);
+    assert_eq!(seen("\u{feff}---\na: 1\n---\nb\n"), ["b"]);
+    assert_eq!(seen(" ---\na\n---\n"), [" ---", "a", "---"]);
+}
+
+#[test]
 fn a_fence_in_a_list_is_hidden() {
     assert_eq!(seen("- a\n\n  ```\n  # no\n  ```\n- b\n"), ["- a", "- b"]);
     assert_eq!(seen("1. a\n   ~~~\n   - [x] no\n   ~~~\n2. b\n"), ["1. a", "2. b"]);

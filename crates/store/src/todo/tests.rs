@@ -62,6 +62,12 @@ fn lists_markdown_files_by_name() {
     assert!(list(dir.path(), Shelf::InProgress).is_empty());
 }
 
+#[test]
+fn a_byte_order_mark_does_not_hide_the_first_line() {
+    let written = add_line("\u{feff}title: x\n".as_bytes(), "started", "2026-02-03").unwrap();
+    assert_eq!(parse(&written).started.as_deref(), Some("2026-02-03"));
+}
+
 proptest! {
     #[test]
     fn every_other_byte_stays(body in prop::collection::vec(any::<u8>(), 0..60), title in "[a-z$&|🚀 ]{0,9}") {

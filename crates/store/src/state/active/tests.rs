@@ -110,3 +110,19 @@ fn the_next_phase_has_the_fewest_open_dependencies() {
     );
     assert_eq!(next_unblockable(&[]), "--");
 }
+
+#[test]
+fn rows_that_are_sorted_anew_keep_their_bytes() {
+    let file = b"## Active Phases\n| Phase | Name |\n|--|--|\n| 9 | \xff |\n| 2 | b |\n";
+    let change = RowChange { name: Some("c"), status: Some("ready"), ..RowChange::default() };
+    let (new, _) = update_row(file, "5", change).expect("the section is there");
+    let rows = b"| 2 | b |\n| 5 | c |\n| 9 | \xff |\n";
+    assert!(new.windows(rows.len()).any(|window| window == rows));
+}
+
+#[test]
+fn a_new_table_takes_no_rows_from_the_lines_below() {
+    let change = RowChange { name: Some("c"), status: Some("ready"), ..RowChange::default() };
+    let (new, _) = update_row(b"## Active Phases\na | b\n", "5", change).expect("a section");
+    assert_eq!(parse(&new).expect("the section is there").len(), 1);
+}
