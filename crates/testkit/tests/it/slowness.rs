@@ -109,7 +109,7 @@ fn roadmaps_are_read_in_linear_time() {
     check(&[("roadmap", |bytes| drop(roadmap::parse(bytes)))], MARKDOWN);
     let depends: Reader = |bytes| {
         let known: Vec<_> = (1..40).map(PhaseNumber::whole).collect();
-        let around = Surroundings { own: &known[0], known: &known };
+        let around = Surroundings { own: &known[0], known: &known, peers: &known };
         depends::parse(&String::from_utf8_lossy(bytes), around);
     };
     check(&[("depends", depends)], DEPENDS);
