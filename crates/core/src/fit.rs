@@ -1,0 +1,56 @@
+//! Text made to fit the columns of a terminal.
+//!
+//! Widths are those a terminal shows: a wide character takes two columns. Control characters are
+//! taken out first, so that no text of others can move the cursor or set colours.
+
+#[cfg(test)]
+mod tests;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands where a text was cut.
+const CUT: &str = "...";
+
+/// Returns the text on one line and without control characters.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Returns how many columns a text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts a text that is wider than some columns; the cut shows.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mark = &CUT[..CUT.len().min(columns)];
+    let room = columns - mark.len();
+    let mut kept = String::new();
+    let mut taken = 0;
+    for c in text.chars() {
+        taken += c.width().unwrap_or(0);
+        if taken > room {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + mark
+}
+
+/// Fills a text with spaces up to some columns.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Cuts or fills a text to exactly some columns.
+pub fn fit(text: &str, columns: usize) -> String {
+    pad(&cut(text, columns), columns)
+}
+
+/// Fills a text with spaces in front, up to some columns.
+pub fn pad_start(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
