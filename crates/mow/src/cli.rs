@@ -45,7 +45,9 @@ impl Request {
             }
             Self::Run(cli) => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
-                let output = cli.command.run(&context)?;
+                let output = cli.command.run(&context).map_err(|failure| {
+                    if cli.command.is_of_contract() { failure.of_contract() } else { failure }
+                })?;
                 Ok(Answer { output, context })
             }
         }
@@ -82,7 +84,7 @@ fn explain(error: &clap::Error) -> Failure {
             rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
         message = format!("{message} {}", listed.join(" "));
     }
-    let called: Vec<_> = std::env::args().skip(1).take_while(|arg| !arg.starts_with('-')).collect();
+    let called = called_words(std::env::args().skip(1));
     let family = Cli::command()
         .find_subcommand(called.first().map_or("", String::as_str))
         .map(|family| family.get_name().to_owned());
@@ -103,6 +105,22 @@ fn explain(error: &clap::Error) -> Failure {
     let hint =
         suggestion.map_or(help.clone(), |name| format!("did you mean `{name}`? Or see `{help}`"));
     Failure { code: crate::failure::code::REFUSED, kind: "usage", message, hint: Some(hint) }
+}
+
+/// Returns the words that name the command: what stands before its first flag, the flags that may
+/// stand before a command left out.
+fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words = Vec::new();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--raw" | "--json" => {}
+            "--cwd" => drop(args.next()),
+            word if word.starts_with("--cwd=") => {}
+            word if word.starts_with('-') => break,
+            _ => words.push(arg),
+        }
+    }
+    words
 }
 
 /// Names the subcommands there are.

@@ -31,6 +31,14 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns whether the contract knows the command: it then ends with 0 or 1 and nothing else.
+    pub(crate) fn is_of_contract(&self) -> bool {
+        match self {
+            Self::Roadmap(command) => command.is_of_contract(),
+            Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+        }
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Roadmap(command) => command.run(context),

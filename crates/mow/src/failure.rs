@@ -41,6 +41,11 @@ impl Failure {
         Self { code: code::REFUSED, kind: "refused", message: message.into(), hint: None }
     }
 
+    /// Makes it end the way callers of contract commands know.
+    pub(crate) fn of_contract(self) -> Self {
+        Self { code: code::REFUSED, ..self }
+    }
+
     /// Adds what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

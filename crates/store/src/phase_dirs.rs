@@ -207,12 +207,16 @@ fn archives(milestones: &Path) -> Vec<(String, String)> {
     archives
 }
 
-/// Lists the numbers of archived phases without looking into their directories.
-pub fn archived_numbers(planning: &Path) -> Vec<PhaseNumber> {
+/// Lists the numbers and labels of archived phases without looking into their directories.
+pub fn archived(planning: &Path) -> Vec<(PhaseNumber, String)> {
     let milestones = planning.join("milestones");
     let archives = archives(&milestones).into_iter();
     let names = archives.flat_map(|(_, archive)| subdirectories(&milestones.join(archive)));
-    names.filter_map(|name| number_of(&name)).collect()
+    let split = |name: String| {
+        let (number, rest) = PhaseNumber::parse_prefix(strip_word(&name))?;
+        Some((number, rest.trim_start_matches('-').to_owned()))
+    };
+    names.filter_map(split).collect()
 }
 
 /// Compares versions by their numbers: v1.10 is newer than v1.9.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use mow_core::graph::{Graph, GraphNode};
 use mow_core::phase::PhaseNumber;
+use mow_core::slug::slug;
 
 use crate::disk::{self, DiskError};
 use crate::phase_dirs::{self, DiskStatus, PhaseDir, PhaseDirs};
@@ -32,6 +33,8 @@ pub struct Surveyed {
     pub entry: Entry,
     /// Its directory, if it has one.
     pub dir: Option<Arc<PhaseDir>>,
+    /// Whether its directory stands in an archive.
+    shipped: bool,
 }
 
 impl Surveyed {
@@ -42,7 +45,9 @@ impl Surveyed {
 
     /// Returns whether it is done.
     pub fn is_done(&self) -> bool {
-        self.disk_status() == DiskStatus::Complete || self.entry.phase.completion.done
+        self.disk_status() == DiskStatus::Complete
+            || self.entry.phase.completion.done
+            || self.shipped
     }
 }
 
@@ -59,12 +64,36 @@ pub fn load(planning: &Path) -> Result<Option<Survey>, DiskError> {
     let mut phases: Vec<_> = roadmap
         .entries
         .into_iter()
-        .map(|entry| Surveyed { dir: dirs.find(&entry.phase.number).cloned(), entry })
+        .map(|entry| Surveyed {
+            dir: dirs.find(&entry.phase.number).cloned(),
+            entry,
+            shipped: false,
+        })
         .collect();
+    mark_shipped(planning, &mut phases);
     phases.sort_by_key(|phase| phase.entry.phase.line);
     let mut by_number: Vec<_> = (0..phases.len()).collect();
     by_number.sort_by(|a, b| phases[*a].entry.phase.number.cmp(&phases[*b].entry.phase.number));
     Ok(Some(Survey { phases, milestones: roadmap.milestones, by_number }))
+}
+
+/// Marks the open phases without a directory whose directory was archived.
+///
+/// Where numbering restarts with each milestone, an archived directory may be another phase's, so
+/// its name has to fit as well.
+fn mark_shipped(planning: &Path, phases: &mut [Surveyed]) {
+    let mut lost = phases.iter_mut().filter(|phase| !phase.is_done() && phase.dir.is_none());
+    let Some(first) = lost.next() else { return };
+    let archived = phase_dirs::archived(planning);
+    for phase in std::iter::once(first).chain(lost) {
+        let slug = slug(&phase.entry.phase.name);
+        let is_its_own = |(number, label): &(PhaseNumber, String)| {
+            *number == phase.entry.phase.number
+                && !(slug.is_empty() || label.is_empty())
+                && (slug.starts_with(label.as_str()) || label.starts_with(&slug))
+        };
+        phase.shipped = archived.iter().any(is_its_own);
+    }
 }
 
 impl Survey {
@@ -106,7 +135,7 @@ impl Survey {
         if graph.missing_refs().is_empty() {
             return graph;
         }
-        known.extend(phase_dirs::archived_numbers(planning));
+        known.extend(phase_dirs::archived(planning).into_iter().map(|(number, _)| number));
         Graph::new(nodes, &known)
     }
 }

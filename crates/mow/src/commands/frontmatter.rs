@@ -72,11 +72,19 @@ fn get(context: &Context, file: &Path, field: Option<&str>) -> Result<Output, Fa
     })
 }
 
+/// Reads a value as JSON, or else as text. A number that would come out other than it was typed
+/// is text: phase 6.10 is not 6.1.
+fn parse_value(typed: &str) -> Value {
+    let parsed = serde_json::from_str(typed).ok();
+    let kept = parsed.filter(|value: &Value| !value.is_number() || value.to_string() == typed);
+    kept.unwrap_or_else(|| json!(typed))
+}
+
 fn set(context: &Context, file: &Path, field: &str, value: &str) -> Result<Output, Failure> {
     if load(context, file)?.is_none() {
         return Ok(not_found(file));
     }
-    let value: Value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+    let value = parse_value(value);
     let path = context.named(file);
     let home = path.parent().unwrap_or(Path::new("/"));
     Writer::open(&context.project, WAIT_DEFAULT)?.with_root(home)?.update(&path, |old| {

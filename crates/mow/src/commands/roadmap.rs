@@ -26,6 +26,10 @@ pub(crate) enum Roadmap {
 }
 
 impl Roadmap {
+    pub(super) fn is_of_contract(&self) -> bool {
+        !matches!(self, Self::Phases | Self::Graph(_))
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Phases => phases::run(context),

@@ -24,6 +24,7 @@ pub(crate) enum State {
         words: Option<String>,
         /// The same as a flag
         #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
+        #[arg(num_args = 0..=1, default_missing_value = "")]
         text: Option<String>,
     },
 }
@@ -85,6 +86,9 @@ fn update_phase_row(context: &Context, args: &UpdatePhaseRow) -> Result<Output, 
         name: args.name.as_deref(),
         last_update: &now,
     };
+    if context.load(FILE)?.is_none() {
+        return Err(no_state());
+    }
     let mut fields = Vec::new();
     disk::update(&context.project, &context.planning(FILE), |old| {
         let (bytes, changed) = active::update_row(old.ok_or_else(no_state)?, &args.phase, change)?;

@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         Format::Terminal => {
             let ascii = args.ascii || !speaks_utf8();
             colored(&picture.terminal(&Terminal { width: width(), ascii }))
-                + &summary(&graph, &phases)
+                + &summary(&graph, &phases, ascii)
         }
         Format::Dot => picture.dot(),
         Format::Mermaid => picture.mermaid(),
@@ -84,18 +84,20 @@ fn picture<'a>(graph: &'a Graph, phases: &[&Surveyed]) -> Picture<'a> {
 }
 
 /// Says in one line what the drawing cannot: how much can run at once, and what takes longest.
-fn summary(graph: &Graph, phases: &[&Surveyed]) -> String {
+fn summary(graph: &Graph, phases: &[&Surveyed], ascii: bool) -> String {
     let path = graph.critical_path();
     if path.is_empty() {
         return String::new();
     }
     let numbers: Vec<_> =
         path.iter().map(|index| phases[*index].entry.phase.written.as_str()).collect();
+    let (arrow, gap) = if ascii { (" -> ", "...") } else { (" → ", "…") };
     let shown = if numbers.len() > 12 {
-        let head = numbers[..5].join(" → ");
-        format!("{head} → … → {} ({} phases)", numbers[numbers.len() - 1], numbers.len())
+        let head = numbers[..5].join(arrow);
+        let last = numbers[numbers.len() - 1];
+        format!("{head}{arrow}{gap}{arrow}{last} ({} phases)", numbers.len())
     } else {
-        numbers.join(" → ")
+        numbers.join(arrow)
     };
     format!(
         "\nLongest chain: {shown}\nAt once: up to {} phases; at best {:.1} times as fast as one by one\n",

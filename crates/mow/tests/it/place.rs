@@ -1,0 +1,194 @@
+//! Where the project is: directories, links, worktrees, and files that cannot be read.
+
+use serde_json::json;
+
+use crate::sandbox;
+
+const STATE: &str = ".planning/STATE.md";
+const BLOCKERS: &str = "## Blockers\n\n- a\n";
+const ADD: [&str; 3] = ["state", "add-blocker", "b"];
+
+#[test]
+fn the_project_is_found_from_below_and_by_name() {
+    let project = sandbox().file(STATE, BLOCKERS).file("src/deep/x.md", "---\na: 1\n---\n");
+    let added = json!({ "added": true, "blocker": "b" });
+    project.call(ADD).cwd("src/deep").run().answers(&added);
+    project.call(ADD).cwd(".planning").run().answers(&added);
+    project.call([&["--cwd", "src"], &ADD[..]].concat()).run().answers(&added);
+    project.call([&ADD[..], &["--cwd", ".."]].concat()).cwd("src").run().answers(&added);
+    let root = project.root().to_str().unwrap();
+    project.call([&["--cwd", root], &ADD[..]].concat()).cwd("..").run().answers(&added);
+    assert_eq!(project.text(STATE), format!("{BLOCKERS}{}", "- b\n".repeat(5)));
+    // Named files are found from where the caller is, also when that is given with --cwd.
+    let get = ["frontmatter", "get", "x.md"];
+    project.call(get).cwd("src/deep").run().answers(&json!({ "a": "1" }));
+    project.call([&["--cwd", "src/deep"], &get[..]].concat()).run().answers(&json!({ "a": "1" }));
+    let gone = json!({ "error": "File not found", "path": "x.md" });
+    project.call(get).run().answers(&gone);
+    let file = project.root().join("src/deep/x.md");
+    let get = ["frontmatter".as_ref(), "get".as_ref(), file.as_os_str()];
+    project.call(get).cwd("..").run().answers(&json!({ "a": "1" }));
+}
+
+#[test]
+fn printed_paths_start_at_the_root() {
+    let project = sandbox().file(".planning/phases/03-a/03-01-PLAN.md", "");
+    let path = ".planning/phases/03-a/03-STATUS.md";
+    project.call(["status", "init", "3", "--raw"]).cwd(".planning/phases").run().prints(path);
+    assert!(project.text(path).starts_with("# Phase 03: A"));
+}
+
+#[test]
+fn outside_of_any_project_nothing_is_made() {
+    let project = sandbox();
+    project.call(["roadmap", "phases"]).run().refuses("ROADMAP.md not found");
+    project.call(["status", "init", "3"]).run().refuses("Phase 3 not found");
+    project.call(["state-snapshot"]).run().answers(&json!({ "error": "STATE.md not found" }));
+    project.call(["state", "active-phases"]).run().answers(&json!([]));
+    project.call(ADD).run().answers(&json!({ "error": "STATE.md not found" }));
+    let row = ["state", "update-phase-row", "3", "--name", "N", "--status", "s"];
+    project.call(row).run().refuses("STATE.md not found");
+    let set = ["frontmatter", "set", "x.md", "--field", "a", "--value", "1"];
+    project.call(set).run().answers(&json!({ "error": "File not found", "path": "x.md" }));
+    let made: Vec<_> = std::fs::read_dir(project.root()).unwrap().collect();
+    assert_eq!(made.len(), 0, "{made:?}");
+}
+
+#[test]
+fn reading_makes_nothing() {
+    let project = sandbox().file(STATE, BLOCKERS).file(".planning/ROADMAP.md", "## Phase 1: A\n");
+    for call in [
+        ["roadmap", "phases"],
+        ["roadmap", "analyze"],
+        ["roadmap", "graph"],
+        ["state", "active-phases"],
+    ] {
+        let _ = project.call(call).run();
+    }
+    let names = std::fs::read_dir(project.root().join(".planning")).unwrap();
+    assert_eq!(names.count(), 2);
+}
+
+/// Sets up a repository whose `.planning/` is or is not committed, and a linked worktree.
+fn worktree(ignored: bool) -> mow_testkit::sandbox::Sandbox {
+    let project = sandbox().file(STATE, BLOCKERS).file("src/a.txt", "");
+    if ignored {
+        project.write(".gitignore", ".planning/\n");
+    }
+    project.git(".", &["init", "--quiet", "--initial-branch=main"]);
+    project.git(".", &["add", "."]);
+    project.git(".", &["commit", "--quiet", "--message=start"]);
+    project.git(".", &["worktree", "add", "--quiet", "../linked"]);
+    project
+}
+
+#[test]
+fn a_linked_worktree_without_plans_uses_the_main_ones() {
+    let project = worktree(true);
+    let added = json!({ "added": true, "blocker": "b" });
+    project.call(ADD).cwd("../linked").run().answers(&added);
+    project.call(ADD).cwd("../linked/src").run().answers(&added);
+    assert_eq!(project.text(STATE), format!("{BLOCKERS}- b\n- b\n"));
+    assert!(!project.root().join("../linked/.planning").exists());
+}
+
+#[test]
+fn a_linked_worktree_with_plans_uses_its_own() {
+    let project = worktree(false);
+    let added = json!({ "added": true, "blocker": "b" });
+    project.call(ADD).cwd("../linked/src").run().answers(&added);
+    assert_eq!(project.text(STATE), BLOCKERS);
+    assert_eq!(project.text("../linked/.planning/STATE.md"), format!("{BLOCKERS}- b\n"));
+    // Locks and notes of the engine are no part of the work tree.
+    assert_eq!(project.git("../linked", &["status", "--porcelain"]), " M .planning/STATE.md\n");
+    assert_eq!(project.git(".", &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn plans_above_the_repository_are_not_taken() {
+    let project = sandbox().file(STATE, BLOCKERS).file("inner/a.txt", "");
+    project.git("inner", &["init", "--quiet"]);
+    project.call(ADD).cwd("inner").run().answers(&json!({ "error": "STATE.md not found" }));
+}
+
+#[test]
+fn planning_may_be_a_link() {
+    let project = sandbox().file("../elsewhere/STATE.md", BLOCKERS);
+    project.link(".planning", "../elsewhere");
+    project.call(ADD).run().answers(&json!({ "added": true, "blocker": "b" }));
+    assert_eq!(project.text("../elsewhere/STATE.md"), format!("{BLOCKERS}- b\n"));
+    assert!(project.root().join(".planning").is_symlink());
+}
+
+#[test]
+fn a_file_may_be_a_link_within_the_project() {
+    let project = sandbox().file("docs/STATE.md", BLOCKERS);
+    project.make_dir(".planning");
+    project.link(STATE, "../docs/STATE.md");
+    project.call(ADD).run().answers(&json!({ "added": true, "blocker": "b" }));
+    assert_eq!(project.text("docs/STATE.md"), format!("{BLOCKERS}- b\n"));
+    assert!(project.root().join(STATE).is_symlink());
+}
+
+#[test]
+fn a_file_that_leads_out_of_the_project_is_not_written() {
+    let project = sandbox().file("../other/STATE.md", BLOCKERS);
+    project.make_dir(".planning");
+    project.link(STATE, "../../other/STATE.md");
+    project.call(ADD).run().refuses("leads outside");
+    assert_eq!(project.text("../other/STATE.md"), BLOCKERS);
+}
+
+/// Contract commands know two exit codes. A directory and a link to itself cannot be read by
+/// anyone, the superuser included.
+#[test]
+fn what_cannot_be_read_is_named() {
+    let project = sandbox();
+    project.make_dir(STATE);
+    project.link(".planning/ROADMAP.md", "ROADMAP.md");
+    for call in [&["state-snapshot"][..], &["state", "active-phases"], &ADD] {
+        project.call(call).run().refuses("STATE.md");
+    }
+    for call in [["roadmap", "analyze"], ["roadmap", "analyze-dag"]] {
+        project.call(call).run().refuses("ROADMAP.md");
+    }
+    project.call(["frontmatter", "get", "."]).run().refuses("cannot read");
+    let ran = project.call(["roadmap", "phases"]).run();
+    assert_eq!(ran.status.code(), Some(3), "{}", ran.transcript());
+}
+
+#[test]
+fn a_home_is_not_needed() {
+    let project = sandbox().file(STATE, BLOCKERS).file(".planning/phases/03-a/03-01-PLAN.md", "");
+    let call = project.call(ADD).without_env("HOME").without_env("PATH").without_env("TMPDIR");
+    call.run().answers(&json!({ "added": true, "blocker": "b" }));
+    let call = project.call(["status", "init", "3", "--raw"]).without_env("HOME");
+    call.run().prints(".planning/phases/03-a/03-STATUS.md");
+}
+
+/// Bytes that are no text are nobody's business but their owner's.
+#[test]
+fn bytes_that_are_not_text_survive() {
+    let before = b"\xef\xbb\xbf# S \xff\n\n## Blockers\n\n- a \xc3\n\n## \xfe Last\n".as_slice();
+    let project = sandbox().file(STATE, before);
+    project.call(ADD).run().answers(&json!({ "added": true, "blocker": "b" }));
+    let after =
+        b"\xef\xbb\xbf# S \xff\n\n## Blockers\n\n- a \xc3\n- b\n\n## \xfe Last\n".as_slice();
+    assert_eq!(project.bytes(STATE), after);
+}
+
+#[test]
+fn the_mode_of_a_file_stays() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = sandbox().file(STATE, BLOCKERS);
+    let path = project.root().join(STATE);
+    let mode = |wanted: Option<u32>| {
+        if let Some(wanted) = wanted {
+            project.set_mode(STATE, wanted);
+        }
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777
+    };
+    mode(Some(0o640));
+    project.call(ADD).run().answers(&json!({ "added": true, "blocker": "b" }));
+    assert_eq!(mode(None), 0o640);
+}

@@ -1,0 +1,103 @@
+//! Calls that make no sense, and the flags that count everywhere.
+
+use serde_json::json;
+
+use crate::sandbox;
+use crate::table::{Answer, Case, check};
+
+/// Runs a call that must be refused and returns its message and hint.
+fn refused(arguments: &[&str]) -> (String, String) {
+    let ran = sandbox().call(arguments).run();
+    let lines: Vec<_> = ran.stderr.lines().map(str::to_owned).collect();
+    ran.refuses("");
+    (lines[0].clone(), lines.get(1).cloned().unwrap_or_default())
+}
+
+#[test]
+fn wrong_calls_name_what_is_there() {
+    let cases = [
+        (&[][..], "Usage: mow <command>. Available: roadmap, ", "mow --help"),
+        (&["--raw"], "Usage: mow <command>. Available: roadmap, ", "mow --help"),
+        (&["bogus"], "Unknown command: bogus. Available: roadmap, ", "mow --help"),
+        (&["roadmp", "phases"], "Unknown command: roadmp. ", "did you mean `roadmap`?"),
+        (&["roadmap"], "roadmap needs a subcommand. Available: phases, ", "mow roadmap --help"),
+        (&["status", "--raw"], "status needs a subcommand. Available: init, ", "mow status --help"),
+        (
+            &["roadmap", "analyse"],
+            "Unknown roadmap subcommand: analyse. ",
+            "did you mean `analyze`?",
+        ),
+        (
+            &["--raw", "status", "zzz"],
+            "Unknown status subcommand: zzz. Available: init, ",
+            "mow status --help",
+        ),
+        (&["roadmap", "phases", "--jsn"], "--jsn", "did you mean `--json`?"),
+        (&["roadmap", "graph", "--format", "pdf"], "invalid value 'pdf'", "mow roadmap --help"),
+        (&["status", "read", "3", "4"], "unexpected argument '4'", "mow status --help"),
+        (&["--cwd"], "--cwd", "mow --help"),
+        (&["--cwd", "gone", "roadmap", "phases"], "cannot enter directory gone", ""),
+    ];
+    for (call, message, hint) in cases {
+        let (first, second) = refused(call);
+        assert!(first.contains(message), "{call:?}: {first}");
+        assert!(second.contains(hint), "{call:?}: {second}");
+    }
+}
+
+#[test]
+fn failures_are_objects_for_scripts_that_ask() {
+    let ran = sandbox().call(["roadmap", "phases", "--json"]).run();
+    assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(1), ""), "{}", ran.transcript());
+    let error: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(error["error"], "ROADMAP.md not found");
+    assert_eq!(error["code"], 1);
+}
+
+#[test]
+fn raw_counts_wherever_it_stands() {
+    let before = "## Blockers\n\n- a\n";
+    let after = "## Blockers\n\n- a\n- b\n";
+    let calls: [&[&str]; 5] = [
+        &["--raw", "state", "add-blocker", "--text", "b"],
+        &["state", "--raw", "add-blocker", "--text", "b"],
+        &["state", "add-blocker", "--raw", "--text", "b"],
+        &["state", "add-blocker", "--text", "--raw", "b"],
+        &["state", "add-blocker", "--text", "b", "--raw"],
+    ];
+    for call in calls {
+        check(&[Case {
+            about: "--raw",
+            files: &[(".planning/STATE.md", before)],
+            call,
+            answer: Answer::Text("true"),
+            after: &[(".planning/STATE.md", after)],
+        }]);
+    }
+    // Only the first one is taken out; the second is the flag's value.
+    let project = sandbox().file(".planning/STATE.md", before);
+    project.call(["--raw", "state", "add-blocker", "--text", "--raw"]).run().prints("true");
+    assert_eq!(project.text(".planning/STATE.md"), "## Blockers\n\n- a\n- --raw\n");
+}
+
+#[test]
+fn values_may_be_joined_to_their_flags() {
+    check(&[Case {
+        about: "--flag=value",
+        files: &[(".planning/STATE.md", "## Blockers\n\n- a\n")],
+        call: &["state", "add-blocker", "--text=--b=c"],
+        answer: Answer::Json(json!({ "added": true, "blocker": "--b=c" })),
+        after: &[(".planning/STATE.md", "## Blockers\n\n- a\n- --b=c\n")],
+    }]);
+}
+
+#[test]
+fn help_is_an_answer() {
+    for call in [&["--help"][..], &["roadmap", "--help"], &["status", "write", "--help"]] {
+        let help = sandbox().call(call).run().quietly();
+        assert!(help.contains("Usage: mow") && help.ends_with('\n'), "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+    let version = sandbox().call(["--version"]).run().quietly();
+    assert_eq!(version, format!("mow {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,134 @@
+//! A temporary project with a home directory of its own.
+//!
+//! It goes away with the value. Whatever cannot be set up ends the test with the reason.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::call::{Call, clear};
+
+/// A project to run a program in. Paths given to it are relative to the project's root.
+#[derive(Debug)]
+pub struct Sandbox {
+    dir: TempDir,
+    root: PathBuf,
+    program: PathBuf,
+}
+
+impl Sandbox {
+    /// Makes an empty directory to run a program in.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        let dir = TempDir::new().expect("temporary directories can be made");
+        // Printed paths are free of links, so the root is too.
+        let root = fs::canonicalize(dir.path()).expect("it was just made").join("project");
+        for name in ["project", "home", "temp"] {
+            fs::create_dir(root.with_file_name(name)).expect("the directory is fresh");
+        }
+        Self { dir, root, program: program.into() }
+    }
+
+    /// Adds a file and the directories above it.
+    #[must_use]
+    pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        self.write(path, content);
+        self
+    }
+
+    /// Writes a file; the directories above it are made.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let full = self.root.join(path);
+        let folder = full.parent().expect("a file lies in a directory");
+        fs::create_dir_all(folder).expect("directories can be made");
+        fs::write(full, content).expect("files can be written");
+    }
+
+    /// Makes a directory and those above it.
+    pub fn make_dir(&self, path: &str) {
+        fs::create_dir_all(self.root.join(path)).expect("directories can be made");
+    }
+
+    /// Makes a symbolic link that leads to `target`.
+    pub fn link(&self, path: &str, target: impl AsRef<Path>) {
+        symlink(target, self.root.join(path)).expect("links can be made");
+    }
+
+    /// Sets who may do what with a file.
+    pub fn set_mode(&self, path: &str, mode: u32) {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(self.root.join(path), mode).expect("modes can be set");
+    }
+
+    /// The project's root, free of symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The home directory that programs see.
+    pub fn home(&self) -> PathBuf {
+        self.root.with_file_name("home")
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// The text of a file.
+    pub fn text(&self, path: &str) -> String {
+        String::from_utf8(self.bytes(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Every file below the root with its bytes; locks and git's own files are left out.
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("directories can be listed") {
+                let entry = entry.expect("directories can be listed");
+                let path = entry.path();
+                if [".mow", ".git"].iter().any(|name| entry.file_name() == *name) {
+                    continue;
+                }
+                let kind = entry.file_type().expect("entries have a type");
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_file() {
+                    let bytes = fs::read(&path).expect("files can be read");
+                    let name = path.strip_prefix(&self.root).expect("found below the root");
+                    files.insert(name.to_string_lossy().into_owned(), bytes);
+                }
+            }
+        }
+        files
+    }
+
+    /// Prepares a call of the program, in the root.
+    pub fn call<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Call {
+        Call::new(&self.program, &self.root, arguments)
+    }
+
+    /// Runs git in a directory and returns what it printed.
+    pub fn git(&self, folder: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        clear(&mut command, &self.root);
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "Test").env(format!("GIT_{who}_EMAIL"), "t@t");
+        }
+        let output = command.args(arguments).current_dir(self.root.join(folder)).output();
+        let output = output.expect("git can be run");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {message}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The directory around project, home and temporary files.
+    pub fn outside(&self) -> &Path {
+        self.dir.path()
+    }
+}
