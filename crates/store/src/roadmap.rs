@@ -7,6 +7,7 @@
 mod declare;
 mod gather;
 mod mention;
+pub mod milestone;
 mod section;
 mod title;
 mod verdict;

@@ -1,0 +1,205 @@
+//! The milestone a roadmap is working on, and the phases listed under its heading.
+//!
+//! A milestone is named by a heading (`### 🚧 v1.1 Name (In Progress)`), by an item of a list
+//! (`- ✅ **v1.0 MVP** - Phases 1-4`) or by the summary of a fold. All lines with one version speak
+//! of one milestone: one that says "in progress" makes it the current one.
+
+use mow_core::phase::PhaseNumber;
+
+use super::declare::{self, Kind, Outline};
+use super::{mention, verdict};
+use crate::text::Text;
+use crate::text::heading::section_end;
+use crate::text::inline::plain;
+
+/// The milestone that is worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentMilestone {
+    /// The version, such as `v1.2`; `v1.0` where the roadmap names none.
+    pub version: String,
+    /// Its name; `milestone` where the roadmap has none.
+    pub name: String,
+}
+
+/// A phase in the checklist of the milestone that is in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedPhase {
+    /// Its number.
+    pub number: PhaseNumber,
+    /// Its number as written.
+    pub written: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its box is ticked.
+    pub done: bool,
+}
+
+/// Words that may stand before the version on the line of a milestone.
+const LEADING: &[&str] = &[
+    "milestone",
+    "current",
+    "active",
+    "next",
+    "planned",
+    "upcoming",
+    "previous",
+    "shipped",
+    "completed",
+    "closed",
+    "parked",
+    "in",
+    "progress",
+    "marco",
+    "hito",
+];
+const UNDER_WAY: &[&str] = &["in progress", "in-progress", "executing", "(active)"];
+const UNDER_WAY_LEADS: &[&str] = &["current", "active", "progress"];
+const ENDED: &[&str] = &["shipped", "closed", "archived", "released", "completed"];
+const UNDER_WAY_SIGNS: &[char] = &['🚧', '🔄'];
+
+/// A line that names a milestone.
+struct Named {
+    version: String,
+    name: String,
+    /// Whether nothing but words about milestones stands before the version.
+    strong: bool,
+    under_way: bool,
+    ended: bool,
+}
+
+/// Returns the milestone that is in progress, else the first that has not shipped, else the last.
+pub fn current_milestone(bytes: &[u8]) -> CurrentMilestone {
+    let text = Text::new(bytes);
+    let mut lines = named_lines(&Outline::new(&text));
+    if lines.iter().any(|line| line.strong) {
+        lines.retain(|line| line.strong);
+    }
+    let has_ended = |version: &str| lines.iter().any(|line| line.ended && line.version == version);
+    let chosen = lines
+        .iter()
+        .find(|line| line.under_way)
+        .or_else(|| lines.iter().find(|line| !has_ended(&line.version)))
+        .or_else(|| lines.iter().max_by_key(|line| version_key(&line.version)));
+    let Some(chosen) = chosen else {
+        let version = super::version(text.visible()).unwrap_or_else(|| "v1.0".to_owned());
+        return CurrentMilestone { version, name: "milestone".to_owned() };
+    };
+    // The chosen line names it; where it does not, another line with the version may.
+    let same = lines.iter().filter(|line| line.version == chosen.version);
+    let mut names = std::iter::once(chosen).chain(same).map(|line| &line.name);
+    let name = names.find(|name| !name.is_empty()).cloned();
+    CurrentMilestone {
+        version: chosen.version.clone(),
+        name: name.unwrap_or_else(|| "milestone".to_owned()),
+    }
+}
+
+/// Returns the bold checklist below the heading of the milestone in progress.
+///
+/// The list ends at the next heading of the same or a higher level. `None` without such a heading.
+pub fn phases_in_progress(bytes: &[u8]) -> Option<Vec<ListedPhase>> {
+    let text = Text::new(bytes);
+    let outline = Outline::new(&text);
+    let index = outline.headings.iter().position(|heading| {
+        let title = text.slice(heading.text.clone());
+        heading.level >= 2 && parse_line(title).is_some_and(|line| line.under_way && line.strong)
+    })?;
+    let start = outline.headings[index].line;
+    let lines = start..section_end(&text, &outline.headings, index);
+    let listed = declare::declarations(&outline)
+        .into_iter()
+        .filter(|place| place.kind == Kind::Checklist && place.bold && lines.contains(&place.line));
+    let phases = listed.map(|place| ListedPhase {
+        number: place.number,
+        written: place.written,
+        name: place.name,
+        done: place.done == Some(true),
+    });
+    Some(phases.collect())
+}
+
+fn named_lines(outline: &Outline<'_>) -> Vec<Named> {
+    let text = outline.text;
+    let mut found: Vec<(usize, Named)> = Vec::new();
+    for heading in &outline.headings {
+        let title = text.slice(heading.text.clone());
+        if mention::named(title).is_none() {
+            found.extend(parse_line(title).map(|line| (heading.line, line)));
+        }
+    }
+    for (line, item) in outline.items(0..text.lines().len()) {
+        let content = text.slice(item.text.clone());
+        let named = parse_line(content).filter(|named| named.strong && item.indent < 2);
+        if let Some(mut named) = named.filter(|_| is_marked(content, item.tick)) {
+            named.ended |= item.done() == Some(true);
+            found.push((*line, named));
+        }
+    }
+    for fold in &outline.folds {
+        if let Some(mut named) = parse_line(&fold.summary).filter(|named| named.strong) {
+            named.ended |= verdict::of_fold(&fold.summary);
+            found.push((fold.first, named));
+        }
+    }
+    found.sort_by_key(|(line, _)| *line);
+    found.into_iter().map(|(_, named)| named).collect()
+}
+
+/// An item about a version is one about a milestone when it is bold, or has a sign or a box.
+fn is_marked(content: &str, tick: Option<char>) -> bool {
+    tick.is_some() || content.contains("**") || content.starts_with(verdict::is_sign)
+}
+
+/// Reads a line that names a version.
+fn parse_line(line: &str) -> Option<Named> {
+    let version = super::version(line)?;
+    let lower = line.to_lowercase();
+    let at = lower.find(&version.to_lowercase())?;
+    let before = lower.get(..at)?;
+    let after = line.get(at + version.len()..)?;
+    let leads: Vec<&str> =
+        before.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let leads_with = |words: &[&str]| leads.iter().any(|lead| words.contains(lead));
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let under_way =
+        line.contains(UNDER_WAY_SIGNS) || says(UNDER_WAY) || leads_with(UNDER_WAY_LEADS);
+    let ended = verdict::of_marks(line) == Some(true) || says(ENDED) || leads_with(&["previous"]);
+    Some(Named {
+        name: name_after(after),
+        strong: leads.iter().all(|lead| LEADING.contains(lead)),
+        under_way: under_way && !line.contains('✅'),
+        ended,
+        version,
+    })
+}
+
+/// Returns the name behind a version: up to the end of the bold part, a parenthesis or a sign.
+fn name_after(after: &str) -> String {
+    let after = after.trim_start_matches([':', '-', '–', '—', ' ']);
+    let bold = after.split("**").find(|part| part.contains(char::is_alphanumeric)).unwrap_or("");
+    let name = plain(bold.split(['(', '[']).next().unwrap_or(""));
+    let name = name.split(verdict::is_sign).next().unwrap_or("");
+    let cut = [" — ", " – ", " -- ", " - "].iter().filter_map(|dash| {
+        let at = name.rfind(dash)?;
+        is_remark(&name[at + dash.len()..]).then_some(at)
+    });
+    let name = &name[..cut.min().unwrap_or(name.len())];
+    name.trim_matches([' ', ':', '-', '–', '—', '*', ',']).to_owned()
+}
+
+/// Returns whether what follows a dash is about a milestone and no part of its name.
+fn is_remark(text: &str) -> bool {
+    let lower = text.trim_start().to_lowercase();
+    let first = lower.split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+    ["phase", "phases", "fase", "fases"].contains(&first)
+        || verdict::of_marks(text).is_some()
+        || UNDER_WAY.iter().chain(ENDED).any(|word| lower.starts_with(word))
+}
+
+/// Compares versions by their numbers: v1.10 is newer than v1.9.
+fn version_key(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests;
