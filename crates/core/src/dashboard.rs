@@ -147,8 +147,12 @@ impl Row {
             let label = format!("Phase {phase}: {}", fit::one_line(&self.name));
             let (done, total) = self.plans;
             let percent = percent(done, total);
-            let bar =
-                Bar { percent: percent as f64, cells: BAR_CELLS, blocked: self.blocked, color: None };
+            let bar = Bar {
+                percent: percent as f64,
+                cells: BAR_CELLS,
+                blocked: self.blocked,
+                color: None,
+            };
             let activity = if self.waiting { "Awaiting input" } else { &self.activity };
             format!(
                 "{} {} {percent:>3}%  {} {}",

@@ -11,6 +11,7 @@ pub mod depends;
 pub mod fit;
 pub mod graph;
 pub mod message;
+pub mod minutes;
 pub mod phase;
 pub mod roadmap;
 pub mod slug;

@@ -195,7 +195,8 @@ fn version_warning(object: &Fields) -> Option<String> {
         None => Some("Missing schema version".to_owned()),
         Some(Value::Number(version)) => {
             let is_known = version.as_f64().is_some_and(|v| v == 1.0 || v == VERSION as f64);
-            let text = || format!("Unknown schema version {version}; the newest known is {VERSION}");
+            let text =
+                || format!("Unknown schema version {version}; the newest known is {VERSION}");
             (!is_known).then(text)
         }
         Some(_) => Some("Schema version is not a number".to_owned()),

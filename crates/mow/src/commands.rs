@@ -1,6 +1,10 @@
 //! The commands, one file for each family.
 
+mod chat_log;
+mod dashboard;
+mod format;
 mod frontmatter;
+mod message;
 mod roadmap;
 mod state;
 mod status;
@@ -25,6 +29,18 @@ pub(crate) enum Command {
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
     Status(status::Status),
+    /// Make and check the messages of workers and lead
+    #[command(subcommand)]
+    Message(message::Message),
+    /// Keep what workers say to each other
+    #[command(subcommand)]
+    ChatLog(chat_log::ChatLog),
+    /// Show running phases, what happened, and what waits for a person
+    #[command(subcommand)]
+    Dashboard(dashboard::Dashboard),
+    /// Draw banners and bars for a terminal
+    #[command(subcommand)]
+    Format(format::Format),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -36,6 +52,7 @@ impl Command {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
+            Self::Message(_) | Self::ChatLog(_) | Self::Dashboard(_) | Self::Format(_) => true,
         }
     }
 
@@ -45,6 +62,10 @@ impl Command {
             Self::State(command) => command.run(context),
             Self::StateSnapshot => state::snapshot(context),
             Self::Status(command) => command.run(context),
+            Self::Message(command) => command.run(context),
+            Self::ChatLog(command) => command.run(context),
+            Self::Dashboard(command) => command.run(context),
+            Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
         }
     }

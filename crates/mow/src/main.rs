@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod failure;
 mod output;
+mod screen;
 
 use std::process::ExitCode;
 

@@ -87,6 +87,20 @@ impl Project {
         self.repository.as_ref()?.main_top.as_deref()
     }
 
+    /// The same project seen from the main worktree, where all worktrees keep what they share.
+    ///
+    /// Outside of a linked worktree that is this project.
+    pub fn in_main_worktree(&self) -> Result<Self, ProjectError> {
+        let Some((main, repository)) = self.main_root().zip(self.repository.as_ref()) else {
+            return Ok(self.clone());
+        };
+        // A root in the main worktree already is where a worktree without a plan of its own looks.
+        let below_top = self.root.strip_prefix(&repository.top).unwrap_or(Path::new(""));
+        let home = if self.root.starts_with(&repository.top) { main } else { &self.root };
+        let there = home.join(below_top);
+        Self::find_or_cwd(if there.is_dir() { &there } else { main })
+    }
+
     /// The file to lock before writing anything of this project.
     ///
     /// It follows from the planning directory, so that worktrees with a `.planning/` of their own

@@ -188,6 +188,12 @@ pub fn parse(bytes: &[u8]) -> Status {
     }
 }
 
+/// Counts the plans that are done and all plans, without reading the rest of the file.
+pub fn plan_counts(bytes: &[u8]) -> (usize, usize) {
+    let states = Layout::new(bytes).plan_states();
+    (states.iter().filter(|state| **state == PlanState::Complete).count(), states.len())
+}
+
 /// Makes a value one line that cannot open a comment and so hide what follows it.
 fn one_line(value: &str) -> String {
     let lines: Vec<_> = value.split(['\n', '\r']).map(str::trim).collect();

@@ -18,7 +18,10 @@ fn a_refusal_wins_then_a_demand_then_the_terminal() {
 #[test]
 fn the_integer_of_a_phase_chooses_its_colour() {
     let fill = |phase: &str| of_phase(&PhaseNumber::parse(phase).unwrap()).fill;
-    assert_eq!([fill("0"), fill("3"), fill("03.1"), fill("11"), fill("12")], [33, 142, 142, 39, 33]);
+    assert_eq!(
+        [fill("0"), fill("3"), fill("03.1"), fill("11"), fill("12")],
+        [33, 142, 142, 39, 33]
+    );
     assert_eq!(of_phase(&PhaseNumber::whole(8)), Pair { fill: 63, text: 231 });
     assert_eq!(fill("999999999"), 142);
 }

@@ -98,10 +98,7 @@ fn a_run_through_a_milestone_counts_places_not_numbers() {
     let text = "AUTO-ADVANCE  Phase 2/3  Milestone: 33%  1/3 done";
     assert_eq!(auto.line(50, Level::None), text);
     assert_eq!(auto.line(50, Level::Sixteen), text);
-    assert_eq!(
-        auto.line(50, Level::Full),
-        format!("\x1b[48;5;27m\x1b[38;5;231m{text} \x1b[0m")
-    );
+    assert_eq!(auto.line(50, Level::Full), format!("\x1b[48;5;27m\x1b[38;5;231m{text} \x1b[0m"));
 }
 
 #[test]
