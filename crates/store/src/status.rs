@@ -93,6 +93,14 @@ pub enum PlanState {
 impl PlanState {
     /// Reads a state in any of its spellings; remarks after it are allowed.
     pub fn parse(written: &str) -> Self {
+        match written {
+            // The words we write ourselves need no closer look.
+            "not started" => return Self::NotStarted,
+            "in progress" | "executing" => return Self::InProgress,
+            "complete" => return Self::Complete,
+            "failed" => return Self::Failed,
+            _ => {}
+        }
         let plain = inline::plain(written).to_lowercase().replace(['-', '_'], " ");
         let word = plain.trim_start_matches(|c: char| !c.is_alphabetic());
         let is = |names: &[&str]| names.iter().any(|name| word.starts_with(name));

@@ -3,7 +3,11 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod chat_log;
+mod dashboard;
+mod format;
 mod frontmatter;
+mod message;
 mod place;
 mod roadmap;
 mod roadmap_dag;

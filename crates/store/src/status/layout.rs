@@ -162,15 +162,14 @@ impl<'a> Layout<'a> {
     pub(super) fn plan_states(&self) -> Vec<PlanState> {
         let Some(table) = self.plan_table() else { return Vec::new() };
         let status = Column::Status.find(&self.text, &table);
-        let written =
-            |row: &Row| status.map_or(String::new(), |column| row.cell(&self.text, column));
+        let written = |row: &Row| status.map_or("", |column| row.written(&self.text, column));
         let rows = table.rows.iter().filter(|row| self.is_plan(row));
-        rows.map(|row| PlanState::parse(&written(row))).collect()
+        rows.map(|row| PlanState::parse(written(row))).collect()
     }
 
     /// Returns whether a row has a word in it.
     fn is_plan(&self, row: &Row) -> bool {
-        (0..row.cells.len()).any(|cell| !matches!(&*row.cell(&self.text, cell), "" | "-" | "--"))
+        (0..row.cells.len()).any(|cell| !matches!(row.written(&self.text, cell), "" | "-" | "--"))
     }
 
     /// Returns the edit that puts new lines below a line.

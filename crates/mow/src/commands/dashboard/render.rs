@@ -110,17 +110,44 @@ fn rows(context: &Context, events: &[stored::Event], state: &State) -> Result<Ve
     for phase in state.pinned.iter().filter_map(|pin| pin.phase.as_ref()) {
         told.entry(key(phase)).or_default().waiting = true;
     }
-    let index = (!active.is_empty()).then(|| Index::load(&context.project.planning));
     let now = Timestamp::now();
-    let rows = active.into_iter().map(|phase| {
+    let counts = all_counts(context, &active)?;
+    let rows = active.into_iter().zip(counts).map(|(phase, plans)| {
         let told = told.get(&key(&phase.phase));
-        let complete = phase.status.trim().to_lowercase().starts_with("complete");
-        // Progress is not shown of what is complete.
-        let from_status = index.as_ref().filter(|_| !complete);
-        let plans = from_status.map_or(Ok(None), |index| status_counts(index, &phase.phase))?;
-        Ok(row(phase, complete, plans, told, now))
+        row(phase, plans, told, now)
     });
-    rows.collect()
+    Ok(rows.collect())
+}
+
+fn is_complete(phase: &ActivePhase) -> bool {
+    phase.status.trim().get(..8).is_some_and(|word| word.eq_ignore_ascii_case("complete"))
+}
+
+/// Done and all plans of a phase; `None` when its STATUS.md does not say.
+type Counts = Option<(usize, usize)>;
+
+/// From how many phases on a second thread is worth its start.
+const PARALLEL_FROM: usize = 400;
+
+/// Reads the STATUS.md of every phase whose progress is shown.
+fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, Failure> {
+    if active.iter().all(is_complete) {
+        return Ok(vec![None; active.len()]);
+    }
+    let index = Index::load(&context.project.planning);
+    let count = |phase: &ActivePhase| {
+        if is_complete(phase) { Ok(None) } else { status_counts(&index, &phase.phase) }
+    };
+    if active.len() < PARALLEL_FROM {
+        return active.iter().map(count).collect();
+    }
+    let (first, second) = active.split_at(active.len() / 2);
+    std::thread::scope(|scope| {
+        let later = scope.spawn(|| second.iter().map(count).collect::<Result<Vec<_>, _>>());
+        let mut counts: Vec<_> = first.iter().map(count).collect::<Result<_, _>>()?;
+        counts.extend(later.join().expect("counting plans does not panic")?);
+        Ok(counts)
+    })
 }
 
 /// Returns what makes two spellings of a phase the same.
@@ -129,16 +156,10 @@ fn key(phase: &str) -> String {
     number.map_or_else(|| phase.trim().to_owned(), |number| number.to_string())
 }
 
-fn row(
-    phase: ActivePhase,
-    complete: bool,
-    plans: Option<(usize, usize)>,
-    told: Option<&Told<'_>>,
-    now: Timestamp,
-) -> Row {
+fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestamp) -> Row {
     let waiting = told.is_some_and(|told| told.waiting);
     Row {
-        complete,
+        complete: is_complete(&phase),
         blocked: waiting || phase.status.trim().to_lowercase().starts_with("blocked"),
         waiting,
         plans: plans.unwrap_or_else(|| parse_counts(&phase.plans)),
@@ -150,7 +171,7 @@ fn row(
 }
 
 /// Counts the plans in a phase's STATUS.md; `None` when there are none.
-fn status_counts(index: &Index, phase: &str) -> Result<Option<(usize, usize)>, Failure> {
+fn status_counts(index: &Index, phase: &str) -> Result<Counts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
     for path in index.status_paths(&number) {
         if let Some(bytes) = disk::read(&path)? {

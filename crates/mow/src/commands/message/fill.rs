@@ -57,23 +57,27 @@ fn plan_complete(
 
 fn phase_complete(context: &Context, phase: &str, fields: &mut Fields) -> Result<(), Failure> {
     let dir = context.phase_dir(phase);
-    let complete = dir.as_ref().map_or(0, |dir| {
-        let plans = dir.of(Artifact::Plan).filter_map(|file| Artifact::Plan.id(file));
-        let is_done = |id: &&str| summary_ids(dir).any(|(summary, _)| summary == *id);
-        plans.filter(is_done).count()
-    });
-    add(fields, "plans_completed", || complete.to_string());
-    let mut minutes = None;
+    let status = dir.as_ref().map(load_status).transpose()?.flatten();
+    let rows = || status.iter().flat_map(|status| &status.plans);
+    let mut minutes = rows().filter_map(row_minutes).reduce(u64::saturating_add);
+    let mut complete = status.as_ref().map_or(0, |status| status.aggregate().complete);
     if let Some(dir) = dir {
-        let status = load_status(&dir)?;
-        let rows = status.iter().flat_map(|status| &status.plans).filter_map(row_minutes);
-        minutes = rows.reduce(u64::saturating_add);
+        if dir.count(Artifact::Plan) > 0 {
+            complete = plans_with_summary(&dir);
+        }
         if minutes.is_none() {
             minutes = summary_minutes(&dir, |_| true)?;
         }
     }
+    add(fields, "plans_completed", || complete.to_string());
     add(fields, "total_duration_min", || minutes.unwrap_or(0).to_string());
     Ok(())
+}
+
+/// Counts the plans that are complete, which is to have a summary.
+fn plans_with_summary(dir: &PhaseDir) -> usize {
+    let plans = dir.of(Artifact::Plan).filter_map(|file| Artifact::Plan.id(file));
+    plans.filter(|id| summary_ids(dir).any(|(summary, _)| summary == *id)).count()
 }
 
 fn load_status(dir: &PhaseDir) -> Result<Option<Status>, Failure> {
