@@ -51,8 +51,14 @@ impl Command {
     pub(crate) fn is_of_contract(&self) -> bool {
         match self {
             Self::Roadmap(command) => command.is_of_contract(),
-            Self::State(_) | Self::StateSnapshot | Self::Status(_) | Self::Frontmatter(_) => true,
-            Self::Message(_) | Self::ChatLog(_) | Self::Dashboard(_) | Self::Format(_) => true,
+            Self::State(_)
+            | Self::StateSnapshot
+            | Self::Status(_)
+            | Self::Message(_)
+            | Self::ChatLog(_)
+            | Self::Dashboard(_)
+            | Self::Format(_)
+            | Self::Frontmatter(_) => true,
         }
     }
 

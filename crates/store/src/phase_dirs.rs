@@ -232,7 +232,8 @@ impl Index {
             return Vec::new();
         };
         // Older projects may pad the number in the file as they do in the directory.
-        let own = name.find('-').map_or(name.as_str(), |end| &name[..end]);
+        let bare = strip_word(name);
+        let own = bare.split('-').next().unwrap_or(bare);
         let padded = number.padded();
         let path = |prefix: &str| self.home.join(name).join(format!("{prefix}-STATUS.md"));
         if own == padded { vec![path(own)] } else { vec![path(&padded), path(own)] }

@@ -94,10 +94,11 @@ impl Project {
         let Some((main, repository)) = self.main_root().zip(self.repository.as_ref()) else {
             return Ok(self.clone());
         };
-        // A root in the main worktree already is where a worktree without a plan of its own looks.
-        let below_top = self.root.strip_prefix(&repository.top).unwrap_or(Path::new(""));
-        let home = if self.root.starts_with(&repository.top) { main } else { &self.root };
-        let there = home.join(below_top);
+        let Ok(below_top) = self.root.strip_prefix(&repository.top) else {
+            // A worktree without a plan of its own has its root in the main one already.
+            return Self::find_or_cwd(&self.root);
+        };
+        let there = main.join(below_top);
         Self::find_or_cwd(if there.is_dir() { &there } else { main })
     }
 

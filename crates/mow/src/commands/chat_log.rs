@@ -1,6 +1,6 @@
 //! `mow chat-log …`: what two workers say to each other, kept where all worktrees find it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
@@ -94,7 +94,7 @@ fn append(project: &Project, pair: &Pair, msg: &str) -> Result<Output, Failure> 
 }
 
 /// Keeps the last lines of a log.
-pub(super) fn prune(project: &Project, path: &PathBuf, keep: usize) -> Result<Output, Failure> {
+pub(super) fn prune(project: &Project, path: &Path, keep: usize) -> Result<Output, Failure> {
     // Without a file there is nothing to lock, and a call that changes nothing creates nothing.
     if disk::read(path)?.is_none() {
         return Ok(Output::with_compact(json!({ "pruned": false, "reason": "File not found" })));
