@@ -188,8 +188,9 @@ impl Event {
                 format!("{} {} {icon}{what}", self.time, place(phase))
             }
         };
-        let text = fit::cut(&fit::one_line(&text), width);
-        let text = if is_bold { color::bold(&text, level) } else { text };
+        let text = fit::one_line(&text);
+        let text = fit::cut(&text, width);
+        let text = if is_bold { color::bold(&text, level) } else { text.into_owned() };
         color::painted(&text, color_of(phase, NO_PHASE), level)
     }
 
@@ -210,8 +211,8 @@ impl Pin {
         } else {
             format!("⚠ {} {}", place(phase), input_needed(phase, &self.what))
         };
-        let text = fit::cut(&fit::one_line(&text), width);
-        color::painted(&text, color_of(phase, NO_PHASE_PIN), level)
+        let text = fit::one_line(&text);
+        color::painted(&fit::cut(&text, width), color_of(phase, NO_PHASE_PIN), level)
     }
 }
 

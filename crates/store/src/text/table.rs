@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter};
+
 use super::field::same_name;
 use super::splice::Splice;
 use super::{Text, inline};
@@ -150,20 +152,18 @@ fn is_separator(line: &str) -> bool {
 fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
     let place = text.lines().get(line)?;
     let content = text.line(line);
-    let trimmed = content.trim();
-    if !trimmed.contains('|') {
-        return None;
-    }
-    let mut start = place.start + content.len() - content.trim_start().len();
-    let end = start + trimmed.len();
-    start += usize::from(trimmed.starts_with('|'));
+    memchr(b'|', content.as_bytes())?;
+    let body = content.trim_start();
+    let mut start = place.start + content.len() - body.len();
+    let end = start + body.trim_end().len();
+    start += usize::from(body.starts_with('|'));
     let inner = &text.visible().as_bytes()[start..end];
     let first = start;
     // Growing step by step is what costs in a project with thousands of rows.
     let mut cells = Vec::with_capacity(8);
-    for (at, byte) in inner.iter().enumerate() {
+    for at in memchr_iter(b'|', inner) {
         let escaped = at > 0 && inner[at - 1] == b'\\';
-        if *byte == b'|' && !escaped {
+        if !escaped {
             cells.push(start..first + at);
             start = first + at + 1;
         }
