@@ -4,9 +4,15 @@
 //! fences are in `clippy.toml`. Start with [`phase`] (what a phase number is), then [`roadmap`]
 //! (what a roadmap declares) and [`graph`] (what may run when).
 
+pub mod banner;
+pub mod color;
 pub mod colors;
+pub mod dashboard;
 pub mod depends;
+pub mod fit;
 pub mod graph;
+pub mod message;
+pub mod minutes;
 pub mod models;
 pub mod phase;
 pub mod roadmap;

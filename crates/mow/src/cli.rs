@@ -128,7 +128,7 @@ fn explain(error: &clap::Error) -> Failure {
     let missing =
         [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
     if missing.contains(&error.kind()) || error.kind() == ErrorKind::InvalidSubcommand {
-        message = unknown_command(&called, family.as_deref());
+        message = unknown_command(&called);
     }
     let suggestion = match error
         .get(ContextKind::SuggestedSubcommand)
@@ -162,19 +162,29 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
-/// Names the subcommands there are.
-fn unknown_command(called: &[String], family: Option<&str>) -> String {
+/// Names the subcommands there are where the call went wrong.
+fn unknown_command(called: &[String]) -> String {
     let root = Cli::command();
-    let parent = family.and_then(|family| root.find_subcommand(family)).unwrap_or(&root);
+    let mut parent = &root;
+    let mut words = called.iter();
+    let unknown = words.find(|word| match parent.find_subcommand(word) {
+        Some(child) => {
+            parent = child;
+            false
+        }
+        None => true,
+    });
+    let known = called.len() - words.len() - usize::from(unknown.is_some());
+    let path = called[..known].join(" ");
     let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
     let names: Vec<_> = shown.map(clap::Command::get_name).collect();
     let available = names.join(", ");
-    match (family, called.get(usize::from(family.is_some()))) {
-        (Some(family), None) => format!("{family} needs a subcommand. Available: {available}"),
-        (Some(family), Some(word)) => {
-            format!("Unknown {family} subcommand: {word}. Available: {available}")
+    match (path.as_str(), unknown) {
+        ("", None) => format!("Usage: mow <command>. Available: {available}"),
+        ("", Some(word)) => format!("Unknown command: {word}. Available: {available}"),
+        (path, None) => format!("{path} needs a subcommand. Available: {available}"),
+        (path, Some(word)) => {
+            format!("Unknown {path} subcommand: {word}. Available: {available}")
         }
-        (None, Some(word)) => format!("Unknown command: {word}. Available: {available}"),
-        (None, None) => format!("Usage: mow <command>. Available: {available}"),
     }
 }

@@ -1,12 +1,16 @@
 //! The commands, one file for each family.
 
+mod chat_log;
 mod commit;
 mod config;
+mod dashboard;
 mod doctor;
+mod format;
 mod frontmatter;
 mod init;
 mod install;
 mod manual;
+mod message;
 mod milestone;
 mod overview;
 mod phase;
@@ -85,6 +89,18 @@ pub(crate) enum Command {
     /// Claim phases, make and merge the worktrees they are worked on in
     #[command(subcommand)]
     Worktree(worktree::Worktree),
+    /// Make and check the messages of workers and lead
+    #[command(subcommand)]
+    Message(message::Message),
+    /// Keep what workers say to each other
+    #[command(subcommand)]
+    ChatLog(chat_log::ChatLog),
+    /// Show running phases, what happened, and what waits for a person
+    #[command(subcommand)]
+    Dashboard(dashboard::Dashboard),
+    /// Draw banners and bars for a terminal
+    #[command(subcommand)]
+    Format(format::Format),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
@@ -196,6 +212,10 @@ impl Command {
             Self::TeamUpdate(command) => command.run(context),
             Self::ColorAssign { worker } => team::color_assign(worker),
             Self::Worktree(command) => command.run(context),
+            Self::Message(command) => command.run(context),
+            Self::ChatLog(command) => command.run(context),
+            Self::Dashboard(command) => command.run(context),
+            Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command), .. } => command.run(context),
             Self::Init { start, command: None } => start::run(context, start),

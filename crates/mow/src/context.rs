@@ -59,6 +59,11 @@ impl Context {
         phase_dirs::find(&self.project.planning, phase)
     }
 
+    /// Returns the project that holds what all worktrees share: logs, events, pins.
+    pub(crate) fn shared(&self) -> Result<Project, Failure> {
+        Ok(self.project.in_main_worktree()?)
+    }
+
     /// Returns git in the directory the user is in.
     pub(crate) fn git(&self) -> Git {
         Git::new(&self.project.cwd)

@@ -21,10 +21,12 @@ const PRINTED_MAX: usize = 50_000;
 pub(crate) enum Output {
     /// JSON of the contract, or with `--raw` a bare value where there is one.
     Json { text: String, raw: Option<String> },
-    /// Anything else, printed as it is.
+    /// Anything else; colours are taken off where they are not wanted.
     Text(String),
     /// A finding that things are not in order: printed like text, with exit code 1.
     Findings(String),
+    /// Text whose colours were chosen for where it goes, printed byte for byte.
+    Drawn(String),
 }
 
 impl Output {
@@ -36,6 +38,12 @@ impl Output {
     /// Answers with JSON, or with a bare value for `--raw`.
     pub(crate) fn with_raw(value: impl Serialize, raw: impl Into<String>) -> Self {
         Self::Json { text: pretty(&value), raw: Some(raw.into()) }
+    }
+
+    /// Answers with JSON, or with the same on one line for `--raw`.
+    pub(crate) fn with_compact(value: impl Serialize) -> Self {
+        let raw = compact(&value);
+        Self::with_raw(value, raw)
     }
 
     /// Answers a command that is not of the contract with JSON: never through a file.
@@ -96,11 +104,17 @@ fn print(answer: &Answer) -> Result<(), Stop> {
         // Scripts get the bare value; a person's prompt wants its own line.
         Output::Json { text, .. } if io::stdout().is_terminal() => write(&format!("{text}\n")),
         Output::Json { text, .. } | Output::Text(text) | Output::Findings(text) => write(text),
+        Output::Drawn(text) => write_bytes(text),
     }
 }
 
 fn is_long(text: &str) -> bool {
     text.len() > PRINTED_MAX && text.chars().count() > PRINTED_MAX
+}
+
+/// Returns a value as JSON on one line.
+pub(crate) fn compact(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("answers have string keys and no failing parts")
 }
 
 fn pretty(value: &impl Serialize) -> String {
@@ -109,15 +123,17 @@ fn pretty(value: &impl Serialize) -> String {
 
 /// Writes to standard output; colours are taken off where they are not wanted.
 fn write(text: &str) -> Result<(), Stop> {
-    let is_colored = text.contains('\x1b');
-    let written = if is_colored {
-        let mut stdout = anstream::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-    } else {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-    };
-    written.map_err(Stop::Io)
+    if !text.contains('\x1b') {
+        return write_bytes(text);
+    }
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
+}
+
+/// Writes to standard output as it is.
+fn write_bytes(text: &str) -> Result<(), Stop> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
 }
 
 /// Writes a failure to standard error; with `--json` as an object, for scripts.

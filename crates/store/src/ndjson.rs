@@ -59,7 +59,7 @@ pub fn chat_file_name(from: &str, to: &str) -> Result<String, BadId> {
     for id in [from, to] {
         let is_plain = !id.trim().is_empty()
             && !id.contains("..")
-            && !id.starts_with('.')
+            && !id.starts_with(['.', '-'])
             && !id.contains(|c: char| matches!(c, '/' | '\\') || c.is_control());
         if !is_plain {
             return Err(BadId { id: id.to_owned() });

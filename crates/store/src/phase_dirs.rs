@@ -124,6 +124,14 @@ impl PhaseDir {
         self.files.iter()
     }
 
+    /// Returns its STATUS.md, if there is one; older projects may pad the number differently.
+    pub fn status_file(&self) -> Option<&str> {
+        let usual = self.number.map(|number| format!("{}-STATUS.md", number.padded()));
+        let mut found = self.files().filter(|file| file.ends_with("-STATUS.md"));
+        let usual = self.files().find(|file| Some(*file) == usual.as_deref());
+        usual.or_else(|| found.next())
+    }
+
     /// Returns the files of a kind.
     pub fn of(&self, kind: Artifact) -> impl Iterator<Item = &str> {
         self.files().filter(move |file| kind.id(file).is_some())
@@ -200,6 +208,41 @@ impl PhaseDirs {
     pub fn find(&self, number: &PhaseNumber) -> Option<&Arc<PhaseDir>> {
         let at = self.dirs.partition_point(|dir| dir.number.as_ref().is_some_and(|n| n < number));
         self.dirs.get(at).filter(|dir| dir.number.as_ref() == Some(number))
+    }
+}
+
+/// The current phases by number, without a look into their directories.
+#[derive(Clone, Debug)]
+pub struct Index {
+    home: PathBuf,
+    /// Ordered by number, then by name.
+    names: Vec<(PhaseNumber, String)>,
+}
+
+impl Index {
+    /// Lists the names of the directories.
+    pub fn load(planning: &Path) -> Self {
+        let home = planning.join("phases");
+        let numbered = subdirectories(&home)
+            .into_iter()
+            .filter_map(|name| number_of(&name).map(|number| (number, name)));
+        let mut names: Vec<_> = numbered.collect();
+        names.sort();
+        Self { home, names }
+    }
+
+    /// Returns where the STATUS.md of a phase may be, the usual place first.
+    pub fn status_paths(&self, number: &PhaseNumber) -> Vec<PathBuf> {
+        let at = self.names.partition_point(|(other, _)| other < number);
+        let Some((_, name)) = self.names.get(at).filter(|(other, _)| other == number) else {
+            return Vec::new();
+        };
+        // Older projects may pad the number in the file as they do in the directory.
+        let bare = strip_word(name);
+        let own = bare.split('-').next().unwrap_or(bare);
+        let padded = number.padded();
+        let path = |prefix: &str| self.home.join(name).join(format!("{prefix}-STATUS.md"));
+        if own == padded { vec![path(own)] } else { vec![path(&padded), path(own)] }
     }
 }
 

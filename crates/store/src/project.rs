@@ -87,6 +87,21 @@ impl Project {
         self.repository.as_ref()?.main_top.as_deref()
     }
 
+    /// The same project seen from the main worktree, where all worktrees keep what they share.
+    ///
+    /// Outside of a linked worktree that is this project.
+    pub fn in_main_worktree(&self) -> Result<Self, ProjectError> {
+        let Some((main, repository)) = self.main_root().zip(self.repository.as_ref()) else {
+            return Ok(self.clone());
+        };
+        let Ok(below_top) = self.root.strip_prefix(&repository.top) else {
+            // A worktree without a plan of its own has its root in the main one already.
+            return Self::find_or_cwd(&self.root);
+        };
+        let there = main.join(below_top);
+        Self::find_or_cwd(if there.is_dir() { &there } else { main })
+    }
+
     /// The file to lock before writing anything of this project.
     ///
     /// It follows from the planning directory, so that worktrees with a `.planning/` of their own

@@ -24,6 +24,7 @@ pub mod verification;
 use std::ops::Range;
 
 use crate::text::Text;
+use crate::text::field::same_name;
 use crate::text::heading::{Heading, headings, section_end};
 
 /// The lines of a section and the heading that opens it.
@@ -37,7 +38,9 @@ pub(crate) struct Section {
 
 /// Finds the first section of level two or three with one of some names.
 pub(crate) fn section(text: &Text<'_>, names: &[&str]) -> Option<Section> {
-    sections_named(text, names).into_iter().next()
+    let headings = headings(text);
+    let index = headings.iter().position(|heading| is_named(text, heading, names))?;
+    Some(section_at(text, &headings, index))
 }
 
 /// Finds all sections of level two or three with one of some names.
@@ -52,18 +55,24 @@ pub(crate) fn section_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> 
 
 fn sections_where(text: &Text<'_>, accepts: impl Fn(&str) -> bool) -> Vec<Section> {
     let headings = headings(text);
-    let is_named = |heading: &Heading| {
+    let is_accepted = |heading: &Heading| {
         let title = text.slice(heading.text.clone()).trim_end_matches(':').to_lowercase();
         (2..=3).contains(&heading.level) && accepts(&title)
     };
-    let found = (0..headings.len()).filter(|index| is_named(&headings[*index]));
-    let sections = found.map(|index| {
-        let start = headings[index].line + 1;
-        let next = headings.get(index + 1).map_or(text.lines().len(), |heading| heading.line);
-        let lines = start..section_end(text, &headings, index);
-        Section { heading: headings[index].clone(), lines, own: start..next }
-    });
-    sections.collect()
+    let found = (0..headings.len()).filter(|index| is_accepted(&headings[*index]));
+    found.map(|index| section_at(text, &headings, index)).collect()
+}
+
+fn is_named(text: &Text<'_>, heading: &Heading, names: &[&str]) -> bool {
+    let title = text.slice(heading.text.clone()).trim_end_matches(':');
+    (2..=3).contains(&heading.level) && names.iter().any(|name| same_name(title, name))
+}
+
+fn section_at(text: &Text<'_>, headings: &[Heading], index: usize) -> Section {
+    let start = headings[index].line + 1;
+    let next = headings.get(index + 1).map_or(text.lines().len(), |heading| heading.line);
+    let lines = start..section_end(text, headings, index);
+    Section { heading: headings[index].clone(), lines, own: start..next }
 }
 
 #[cfg(test)]

@@ -92,10 +92,7 @@ fn find(context: &Context, phase: &str) -> Result<Place, Failure> {
     })?;
     let padded = dir.number.map_or_else(|| dir.name.clone(), |number| number.padded());
     let name = format!("{padded}-STATUS.md");
-    // Files of older projects may pad the number differently.
-    let other = dir.files().find(|file| file.ends_with("-STATUS.md")).map(str::to_owned);
-    let exists = dir.files().any(|file| file == name);
-    let path = dir.path.join(if exists { name } else { other.unwrap_or(name) });
+    let path = dir.path.join(dir.status_file().unwrap_or(&name));
     Ok(Place { dir, padded, path })
 }
 

@@ -3,14 +3,18 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod chat_log;
 mod commit;
 mod corpus;
+mod dashboard;
 mod doctor;
+mod format;
 mod frontmatter;
 mod identity;
 mod init;
 mod install;
 mod manual;
+mod message;
 mod milestone;
 mod overview;
 mod phase;

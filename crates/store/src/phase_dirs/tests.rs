@@ -4,7 +4,7 @@ use std::fs;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Artifact, DiskStatus, PhaseDirs};
+use super::{Artifact, DiskStatus, Index, PhaseDirs};
 
 fn project(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -72,4 +72,31 @@ fn names_give_ids() {
     assert_eq!(Artifact::Plan.id("PLAN.md"), Some(""));
     assert_eq!(Artifact::Plan.id("REPLAN.md"), None);
     assert_eq!(Artifact::Summary.id("03-01-PLAN.md"), None);
+}
+
+#[test]
+fn a_status_file_is_found_however_its_number_is_padded() {
+    let dir = project(&[
+        "phases/03-a/03-STATUS.md",
+        "phases/03-a/3-STATUS.md",
+        "phases/004-b/004-STATUS.md",
+        "phases/05-c/x",
+        "phases/phase-6/6-STATUS.md",
+    ]);
+    let dirs = PhaseDirs::load(dir.path());
+    let index = Index::load(dir.path());
+    for (phase, file) in [
+        (3, Some("phases/03-a/03-STATUS.md")),
+        (4, Some("phases/004-b/004-STATUS.md")),
+        (5, None),
+        (6, Some("phases/phase-6/6-STATUS.md")),
+        (7, None),
+    ] {
+        let number = PhaseNumber::whole(phase);
+        let file = file.map(|file| dir.path().join(file));
+        let paths = index.status_paths(&number);
+        assert_eq!(paths.into_iter().find(|path| path.exists()), file);
+        let found = dirs.find(&number);
+        assert_eq!(found.and_then(|dir| Some(dir.path.join(dir.status_file()?))), file);
+    }
 }

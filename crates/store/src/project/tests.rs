@@ -194,3 +194,19 @@ fn the_name_of_a_lock_never_changes() {
     assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
     assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
 }
+
+#[test]
+fn what_worktrees_share_lies_in_the_main_one() {
+    let check = |more: &[&'static str], cwd: &str, expect: &str| {
+        let (_dir, top) = tree(&linked(more));
+        let project = Project::find_or_cwd(&top.join(cwd)).unwrap();
+        let shared = project.in_main_worktree().unwrap();
+        assert_eq!(shared.root, top.join(expect), "{more:?} {cwd}");
+    };
+    check(&["r/.planning/", "w/.planning/"], "w", "r");
+    check(&["r/.planning/"], "w", "r");
+    check(&["r/.planning/", "w/.planning/"], "r", "r");
+    check(&["r/a/.planning/", "w/a/.planning/"], "w/a", "r/a");
+    check(&["r/.planning/", "w/a/.planning/"], "w/a", "r");
+    check(&["w/.planning/"], "w", "r");
+}

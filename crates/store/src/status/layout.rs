@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{PlanRow, shown, shown_or_unset};
+use super::{PlanRow, PlanState, shown, shown_or_unset};
 use crate::state::sections::add_after;
 use crate::state::{Section, section};
 use crate::text::field::{Field, find_field};
@@ -136,12 +136,8 @@ impl<'a> Layout<'a> {
 
     /// Returns the plans and the indexes of their rows; rows without a word are none.
     pub(super) fn plan_rows(&self, table: &Table) -> Vec<(usize, PlanRow)> {
-        let text = &self.text;
-        let is_plan = |row: &Row| {
-            (0..row.cells.len()).any(|cell| !matches!(&*row.cell(text, cell), "" | "-" | "--"))
-        };
-        let columns = Column::ALL.map(|column| column.find(text, table));
-        let rows = table.rows.iter().enumerate().filter(|(_, row)| is_plan(row));
+        let columns = Column::ALL.map(|column| column.find(&self.text, table));
+        let rows = table.rows.iter().enumerate().filter(|(_, row)| self.is_plan(row));
         rows.map(|(index, row)| (index, self.plan_row(columns, row))).collect()
     }
 
@@ -157,6 +153,20 @@ impl<'a> Layout<'a> {
     pub(super) fn plans(&self) -> Vec<PlanRow> {
         let Some(table) = self.plan_table() else { return Vec::new() };
         self.plan_rows(&table).into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Returns the states of the plans and nothing else of them.
+    pub(super) fn plan_states(&self) -> Vec<PlanState> {
+        let Some(table) = self.plan_table() else { return Vec::new() };
+        let status = Column::Status.find(&self.text, &table);
+        let written = |row: &Row| status.map_or("", |column| row.written(&self.text, column));
+        let rows = table.rows.iter().filter(|row| self.is_plan(row));
+        rows.map(|row| PlanState::parse(written(row))).collect()
+    }
+
+    /// Returns whether a row has a word in it.
+    fn is_plan(&self, row: &Row) -> bool {
+        (0..row.cells.len()).any(|cell| !matches!(row.written(&self.text, cell), "" | "-" | "--"))
     }
 
     /// Returns the edit that puts new lines below a line.

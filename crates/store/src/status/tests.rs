@@ -364,3 +364,17 @@ fn line_endings_are_kept() {
     assert_eq!(updated.matches('\n').count(), updated.matches("\r\n").count());
     assert_eq!(updated.matches('\r').count(), updated.matches("\r\n").count());
 }
+
+#[test]
+fn plans_are_counted_as_they_are_read() {
+    let unknown = fresh().replacen("not started", "✅ **Complete** (late)", 1);
+    let no_table = "# Phase 3\n\n**Status:** complete\n";
+    let blank_row = OLD.replace("| 07-02 | pending | | | a \\| b |", "| -- | - | | | |");
+    for file in [OLD, &fresh(), &unknown, no_table, &blank_row, ""] {
+        let status = parse(file.as_bytes());
+        let read = (status.aggregate().complete, status.plans.len());
+        assert_eq!(plan_counts(file.as_bytes()), read, "{file}");
+    }
+    assert_eq!(plan_counts(OLD.as_bytes()), (1, 2));
+    assert_eq!(plan_counts(blank_row.as_bytes()), (1, 1));
+}

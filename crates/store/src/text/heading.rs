@@ -26,6 +26,11 @@ pub fn headings(text: &Text<'_>) -> Vec<Heading> {
 pub fn heading_at(text: &Text<'_>, line: usize) -> Option<Heading> {
     let place = text.lines().get(line)?;
     let content = text.line(line);
+    // Most lines are no headings, and documents are asked for headings again and again.
+    let first = content.bytes().find(|byte| !byte.is_ascii_whitespace())?;
+    if first.is_ascii() && first != b'#' {
+        return None;
+    }
     let signs_at = content.len() - content.trim_start().len();
     let level = content[signs_at..].bytes().take_while(|b| *b == b'#').count();
     let after = &content[signs_at + level..];

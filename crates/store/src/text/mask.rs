@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
+use memchr::{memchr3_iter, memmem};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use super::Line;
@@ -85,7 +85,8 @@ fn dead_ranges(text: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
 }
 
 fn needs_parser(text: &[u8]) -> bool {
-    [b"```".as_slice(), b"~~~", b"<!--"].iter().any(|sign| memmem::find(text, sign).is_some())
+    let signs: [&[u8]; 3] = [b"```", b"~~~", b"<!--"];
+    memchr3_iter(b'`', b'~', b'<', text).any(|at| signs.iter().any(|s| text[at..].starts_with(s)))
 }
 
 /// Returns a copy for the parser in which tags at the start of a line, and comments that never

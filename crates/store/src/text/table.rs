@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter};
+
 use super::field::same_name;
 use super::splice::Splice;
 use super::{Text, inline};
@@ -32,8 +34,12 @@ pub struct Row {
 impl Row {
     /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
     pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
-        let cell = self.cells.get(column).map_or("", |range| text.slice(range.clone()));
-        inline::unguard(cell.trim()).replace("\\|", "|")
+        inline::unguard(self.written(text, column)).replace("\\|", "|")
+    }
+
+    /// Returns the text of a cell as written, trimmed.
+    pub fn written<'t>(&self, text: &'t Text<'_>, column: usize) -> &'t str {
+        self.cells.get(column).map_or("", |range| text.slice(range.clone())).trim()
     }
 
     /// Returns the edits that give some cells other values, the row's own spacing kept. A cell
@@ -91,9 +97,14 @@ pub fn render_row<S: AsRef<str>>(cells: &[S]) -> String {
 impl Table {
     /// Returns the column with one of some names, compared without markup and case.
     pub fn column(&self, text: &Text<'_>, names: &[&str]) -> Option<usize> {
-        let headers: Vec<_> =
-            self.header.cells.iter().map(|cell| inline::plain(text.slice(cell.clone()))).collect();
-        names.iter().find_map(|name| headers.iter().position(|header| same_name(header, name)))
+        let columns = 0..self.header.cells.len();
+        let header = |column: &usize| self.header.written(text, *column);
+        names.iter().find_map(|name| {
+            // Most headers have no markup, and taking it off is what costs.
+            let as_written = columns.clone().find(|column| same_name(header(column), name));
+            let is_named = |column: &usize| same_name(&inline::plain(header(column)), name);
+            as_written.or_else(|| columns.clone().find(is_named))
+        })
     }
 
     /// Returns the index of the line after the table.
@@ -143,19 +154,18 @@ fn is_separator(line: &str) -> bool {
 fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
     let place = text.lines().get(line)?;
     let content = text.line(line);
-    let trimmed = content.trim();
-    if !trimmed.contains('|') {
-        return None;
-    }
-    let mut start = place.start + content.len() - content.trim_start().len();
-    let end = start + trimmed.len();
-    start += usize::from(trimmed.starts_with('|'));
+    memchr(b'|', content.as_bytes())?;
+    let body = content.trim_start();
+    let mut start = place.start + content.len() - body.len();
+    let end = start + body.trim_end().len();
+    start += usize::from(body.starts_with('|'));
     let inner = &text.visible().as_bytes()[start..end];
     let first = start;
-    let mut cells = Vec::new();
-    for (at, byte) in inner.iter().enumerate() {
+    // Growing step by step is what costs in a project with thousands of rows.
+    let mut cells = Vec::with_capacity(8);
+    for at in memchr_iter(b'|', inner) {
         let escaped = at > 0 && inner[at - 1] == b'\\';
-        if *byte == b'|' && !escaped {
+        if !escaped {
             cells.push(start..first + at);
             start = first + at + 1;
         }

@@ -1,0 +1,66 @@
+//! Text made to fit the columns of a terminal.
+//!
+//! Widths are those a terminal shows: a wide character takes two columns. Control characters are
+//! taken out first, so that no text of others can move the cursor or set colours.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands where a text was cut.
+const CUT: &str = "...";
+
+/// Returns the text on one line and without control characters.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Returns how many columns a text takes.
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// Cuts a text that is wider than some columns; the cut shows.
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mark = &CUT[..CUT.len().min(columns)];
+    let room = columns - mark.len();
+    let mut kept = String::new();
+    let mut taken = 0;
+    for c in text.chars() {
+        taken += c.width().unwrap_or(0);
+        if taken > room {
+            break;
+        }
+        kept.push(c);
+    }
+    Cow::Owned(kept + mark)
+}
+
+/// Fills a text with spaces up to some columns.
+pub fn pad(text: &str, columns: usize) -> String {
+    let spaces = columns.saturating_sub(width(text));
+    let mut filled = String::with_capacity(text.len() + spaces);
+    filled.push_str(text);
+    filled.extend(std::iter::repeat_n(' ', spaces));
+    filled
+}
+
+/// Cuts or fills a text to exactly some columns.
+pub fn fit(text: &str, columns: usize) -> String {
+    pad(&cut(text, columns), columns)
+}
+
+/// Fills a text with spaces in front, up to some columns.
+pub fn pad_start(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
