@@ -59,8 +59,9 @@ pub struct Milestone {
 pub fn parse(bytes: &[u8]) -> Roadmap {
     let text = Text::new(bytes);
     let outline = declare::Outline::new(&text);
-    let groups = gather::groups(&outline, declare::declarations(&outline));
-    Roadmap { entries: gather::entries(&outline, &groups), milestones: milestones(&outline) }
+    let homes = gather::Milestones::new(&outline);
+    let groups = gather::groups(&homes, declare::declarations(&outline));
+    Roadmap { entries: gather::entries(&homes, &groups), milestones: milestones(&outline) }
 }
 
 fn milestones(outline: &declare::Outline<'_>) -> Vec<Milestone> {

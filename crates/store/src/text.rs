@@ -17,6 +17,7 @@ mod mask;
 pub mod splice;
 pub mod table;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr;
@@ -25,7 +26,7 @@ use memchr::memchr;
 #[derive(Debug)]
 pub struct Text<'a> {
     bytes: &'a [u8],
-    visible: String,
+    visible: Cow<'a, str>,
     lines: Vec<Line>,
 }
 

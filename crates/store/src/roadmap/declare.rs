@@ -54,14 +54,15 @@ pub(super) struct Outline<'a> {
     pub(super) folds: Vec<Fold>,
     /// The list items with their lines.
     items: Vec<(usize, Item)>,
-    /// For each line the innermost fold around it.
+    /// For each line the innermost fold around it; empty where nothing is folded.
     fold_of: Vec<Option<usize>>,
 }
 
 impl<'a> Outline<'a> {
     pub(super) fn new(text: &'a Text<'a>) -> Self {
         let folds = folds(text);
-        let fold_of = innermost_folds(&folds, text.lines().len());
+        let fold_of =
+            if folds.is_empty() { Vec::new() } else { innermost_folds(&folds, text.lines().len()) };
         let lines = 0..text.lines().len();
         let items = lines.filter_map(|line| Some((line, item_at(text, line)?))).collect();
         Self { text, headings: headings(text), folds, items, fold_of }

@@ -43,7 +43,7 @@ pub enum Lookup {
 pub fn details(bytes: &[u8], number: &PhaseNumber) -> Lookup {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
-    let groups = gather::groups(&outline, declare::declarations(&outline));
+    let groups = gather::groups(&Milestones::new(&outline), declare::declarations(&outline));
     let Some(group) = open_group(&outline, &groups, number) else { return Lookup::Missing };
     if let Some(heading) = group.of_kind(Kind::Heading).next() {
         return Lookup::Found(read(&outline, heading));
@@ -113,8 +113,8 @@ pub fn successor(
 ) -> Option<PhaseNumber> {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
-    let groups = gather::groups(&outline, declare::declarations(&outline));
     let milestones = Milestones::new(&outline);
+    let groups = gather::groups(&milestones, declare::declarations(&outline));
     let own = open_group(&outline, &groups, number);
     let elsewhere = |other: &PhaseNumber| {
         let (Some(own), Some(other)) = (own, open_group(&outline, &groups, other)) else {

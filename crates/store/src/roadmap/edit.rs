@@ -57,7 +57,8 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn new(outline: &'a Outline<'a>) -> Self {
         let text = outline.text;
-        let groups = gather::groups(outline, declare::declarations(outline));
+        let groups =
+            gather::groups(&gather::Milestones::new(outline), declare::declarations(outline));
         Self { text, outline, groups, tables: tables(text, 0..text.lines().len()) }
     }
 

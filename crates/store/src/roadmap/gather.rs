@@ -39,20 +39,19 @@ impl Group {
 }
 
 /// Groups declarations by phase, ordered by number and then as the document has them.
-pub(super) fn groups(outline: &Outline<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
-    let milestones = Milestones::new(outline);
-    let mut groups = gather(&milestones, declarations, false);
+pub(super) fn groups(milestones: &Milestones<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
+    let mut groups = gather(milestones, declarations, false);
     // Where one number means two phases, boxes and headings of other numbers may too.
     if groups.iter().any(|group| group.block > 0) {
         let mut places: Vec<_> = groups.into_iter().flat_map(|group| group.places).collect();
         places.sort_by_key(|place| place.line);
-        groups = gather(&milestones, places, true);
+        groups = gather(milestones, places, true);
     }
-    align_blocks(&milestones, &mut groups);
+    align_blocks(milestones, &mut groups);
     groups
 }
 
-fn gather(milestones: &Milestones, places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
+fn gather(milestones: &Milestones<'_>, places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
     let mut groups: BTreeMap<PhaseNumber, Vec<Group>> = BTreeMap::new();
     let (strong, weak): (Vec<_>, Vec<_>) = places.into_iter().partition(is_strong);
     for place in strong.into_iter().chain(weak) {
@@ -89,7 +88,12 @@ fn is_strong(place: &Declaration) -> bool {
 ///
 /// Places of the same kind are compared. Headings and boxes are compared with each other where both
 /// stand in a milestone, and where numbering is known to start over.
-fn is_another(milestones: &Milestones, group: &Group, place: &Declaration, restarts: bool) -> bool {
+fn is_another(
+    milestones: &Milestones<'_>,
+    group: &Group,
+    place: &Declaration,
+    restarts: bool,
+) -> bool {
     let own = milestones.at(place.line);
     let comparable = |twin: &&Declaration| {
         let both_placed = own.is_some() && milestones.at(twin.line).is_some();
@@ -108,7 +112,7 @@ fn is_another(milestones: &Milestones, group: &Group, place: &Declaration, resta
 }
 
 /// Says how well a place fits a group: by its name, else by its milestone.
-fn closeness(milestones: &Milestones, group: &Group, place: &Declaration) -> usize {
+fn closeness(milestones: &Milestones<'_>, group: &Group, place: &Declaration) -> usize {
     let named = group.places.iter().any(|other| alike(other, place));
     let near =
         group.places.iter().any(|other| milestones.at(other.line) == milestones.at(place.line));
@@ -131,7 +135,7 @@ fn words(place: &Declaration) -> &[String] {
 }
 
 /// Gives the phases of a milestone whose numbering starts over the same block.
-fn align_blocks(milestones: &Milestones, groups: &mut [Group]) {
+fn align_blocks(milestones: &Milestones<'_>, groups: &mut [Group]) {
     let mut blocks: BTreeMap<Option<usize>, usize> = BTreeMap::new();
     for group in groups.iter().filter(|group| group.block > 0) {
         let block = blocks.entry(milestones.at(group.best().line)).or_default();
@@ -144,32 +148,35 @@ fn align_blocks(milestones: &Milestones, groups: &mut [Group]) {
 }
 
 /// The milestone each line belongs to: the nearest fold or milestone heading above it.
-pub(super) struct Milestones {
-    of_line: Vec<Option<usize>>,
+pub(super) struct Milestones<'a> {
+    outline: &'a Outline<'a>,
+    /// The lines of headings from which on another milestone counts, or none.
+    changes: Vec<(usize, Option<usize>)>,
 }
 
-impl Milestones {
-    pub(super) fn new(outline: &Outline<'_>) -> Self {
-        let mut of_line = vec![None; outline.text.lines().len()];
+impl<'a> Milestones<'a> {
+    pub(super) fn new(outline: &'a Outline<'a>) -> Self {
         let mut current: Option<&Heading> = None;
-        let mut next_heading = outline.headings.iter().peekable();
-        for (line, slot) in of_line.iter_mut().enumerate() {
-            if let Some(heading) = next_heading.next_if(|heading| heading.line == line) {
-                let ends = current.is_some_and(|milestone| heading.level <= milestone.level);
-                if is_milestone(outline.text.slice(heading.text.clone())) {
-                    current = Some(heading);
-                } else if ends {
-                    current = None;
-                }
+        let mut changes = Vec::new();
+        for heading in &outline.headings {
+            let ends = current.is_some_and(|milestone| heading.level <= milestone.level);
+            if is_milestone(outline.text.slice(heading.text.clone())) {
+                current = Some(heading);
+                changes.push((heading.line, Some(heading.line)));
+            } else if ends {
+                current = None;
+                changes.push((heading.line, None));
             }
-            let milestone = current.map(|heading| heading.line);
-            *slot = outline.fold_at(line).map(|fold| fold.first).or(milestone);
         }
-        Self { of_line }
+        Self { outline, changes }
     }
 
     pub(super) fn at(&self, line: usize) -> Option<usize> {
-        self.of_line.get(line).copied().flatten()
+        let fold = self.outline.fold_at(line).map(|fold| fold.first);
+        fold.or_else(|| {
+            let after = self.changes.partition_point(|(from, _)| *from <= line);
+            self.changes[..after].last().and_then(|(_, milestone)| *milestone)
+        })
     }
 }
 
@@ -186,8 +193,8 @@ fn is_milestone(heading: &str) -> bool {
 const PARALLEL_FROM: usize = 400;
 
 /// Makes an entry of each group.
-pub(super) fn entries(outline: &Outline<'_>, groups: &[Group]) -> Vec<Entry> {
-    let milestones = Milestones::new(outline);
+pub(super) fn entries(milestones: &Milestones<'_>, groups: &[Group]) -> Vec<Entry> {
+    let outline = milestones.outline;
     let home = |group: &Group| (group.block, milestones.at(group.best().line));
     let mut known: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
     let mut peers: BTreeMap<_, Vec<PhaseNumber>> = BTreeMap::new();

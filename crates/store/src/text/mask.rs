@@ -5,6 +5,7 @@
 //! hides the rest of a roadmap), and HTML tags do not turn the lines after them into raw HTML (else
 //! a list right below `<details>` is no list).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr3_iter, memmem};
@@ -15,31 +16,36 @@ use super::Line;
 /// How many times the text is read again because a fence in it never closes.
 const ROUNDS_MAX: usize = 8;
 
-/// Returns a string as long as the bytes in which dead parts are spaces.
-pub(super) fn visible(bytes: &[u8], lines: &[Line]) -> String {
-    let mut text = masked_utf8(bytes).into_bytes();
-    let start = if text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-    blank(&mut text, 0..start);
-    if let Some(block) = frontmatter(&text, lines, start) {
-        blank(&mut text, block);
+/// Returns a string as long as the bytes in which dead parts are spaces; the bytes themselves where
+/// there are none.
+pub(super) fn visible<'a>(bytes: &'a [u8], lines: &[Line]) -> Cow<'a, str> {
+    let text = masked_utf8(bytes);
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut dead: Vec<_> = frontmatter(text.as_bytes(), lines, start).into_iter().collect();
+    if start == 0 && dead.is_empty() && !needs_parser(text.as_bytes()) {
+        return text;
     }
+    let mut text = text.into_owned().into_bytes();
+    blank(&mut text, 0..start);
+    // What a parser finds must not begin in the block.
+    dead.drain(..).for_each(|block| blank(&mut text, block));
     for range in dead_ranges(&text, lines) {
         blank(&mut text, range);
     }
-    String::from_utf8(text).expect("blanking replaces whole characters only")
+    Cow::Owned(String::from_utf8(text).expect("blanking replaces whole characters only"))
 }
 
 /// Returns the text with every byte that is no UTF-8 replaced by a question mark.
-pub(crate) fn masked_utf8(bytes: &[u8]) -> String {
+pub(crate) fn masked_utf8(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(chunk.invalid().iter().map(|_| '?'));
     }
-    text
+    Cow::Owned(text)
 }
 
 fn blank(text: &mut [u8], range: Range<usize>) {
