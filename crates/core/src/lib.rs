@@ -6,7 +6,6 @@
 
 pub mod banner;
 pub mod color;
-pub mod colors;
 pub mod dashboard;
 pub mod depends;
 pub mod fit;
@@ -17,4 +16,5 @@ pub mod models;
 pub mod phase;
 pub mod roadmap;
 pub mod slug;
+pub mod team_color;
 pub mod words;

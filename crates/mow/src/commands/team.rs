@@ -1,7 +1,7 @@
 //! `mow team-status`, `mow team-update` and `mow color-assign`.
 
 use clap::ValueEnum;
-use mow_core::colors;
+use mow_core::team_color;
 use mow_store::state::team::{self, Team, Teammate, TeammateChange};
 use serde::Serialize;
 use serde_json::json;
@@ -130,8 +130,8 @@ fn change_row(
 
 /// `mow color-assign`: the lead has one colour, workers the others in order.
 pub(super) fn color_assign(worker: &str) -> Result<Output, Failure> {
-    let numbered = || worker.parse().ok().and_then(colors::worker);
-    let color = if worker == "lead" { Some(colors::LEAD) } else { numbered() };
+    let numbered = || worker.parse().ok().and_then(team_color::worker);
+    let color = if worker == "lead" { Some(team_color::LEAD) } else { numbered() };
     let color = color.ok_or_else(|| {
         Failure::refused(format!("\"{worker}\" is neither a worker's number nor `lead`"))
             .hint("workers are counted from 1: mow color-assign 1")
