@@ -364,3 +364,9 @@ fn line_endings_are_kept() {
     assert_eq!(updated.matches('\n').count(), updated.matches("\r\n").count());
     assert_eq!(updated.matches('\r').count(), updated.matches("\r\n").count());
 }
+
+#[test]
+fn a_heading_ends_a_bullet() {
+    let status = parse(b"## Blockers\n- a\n### More\nwords\n- b\n  and c\n");
+    assert_eq!(status.blockers, ["a", "b and c"]);
+}
