@@ -10,9 +10,10 @@ pub(crate) fn entry<'a>(front: &'a Frontmatter, path: &str) -> Option<&'a Value>
     parts.try_fold(first, |value, part| find(value.as_map()?, part))
 }
 
-/// Returns the value of a key of a map, in either spelling.
+/// Returns the value of a key of a map, in the spelling asked for before any other.
 pub(crate) fn find<'a>(map: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
-    map.iter().find(|(name, _)| same_key(name, key)).map(|(_, value)| value)
+    let exact = map.iter().find(|(name, _)| name == key);
+    exact.or_else(|| map.iter().find(|(name, _)| same_key(name, key))).map(|(_, value)| value)
 }
 
 fn same_key(a: &str, b: &str) -> bool {

@@ -67,6 +67,11 @@ impl<'a> Input<'a> {
     }
 }
 
+/// Returns whether a file ends in half a line ending, which an added line would complete.
+fn ends_in_half(file: &[u8]) -> bool {
+    file.ends_with(b"\r")
+}
+
 /// Counts the lines of the first file that the second one lacks.
 fn lost_lines(before: &[u8], after: &[u8]) -> usize {
     let lines = |bytes: &'_ [u8]| -> Vec<Vec<u8>> {

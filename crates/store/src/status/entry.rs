@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::layout::{Layout, Part};
 use super::{StatusError, one_line, shown};
 use crate::state::sections::{add_item, is_placeholder};
+use crate::text::heading::heading_at;
 use crate::text::list::{Item, item_at};
 use crate::text::splice::apply;
 
@@ -43,7 +44,8 @@ pub(super) fn entries(layout: &Layout<'_>, part: Part) -> Vec<String> {
     let lines = layout.section(part).map(|section| section.lines);
     for line in lines.unwrap_or_default() {
         let content = text.line(line).trim();
-        if is_placeholder(content) || content.is_empty() {
+        let ends = content.is_empty() || heading_at(text, line).is_some();
+        if ends || is_placeholder(content) {
             is_open = false;
         } else if let Some(item) = item_at(text, line) {
             entries.push(shown(text.slice(with_box(&item))));

@@ -378,3 +378,9 @@ fn plans_are_counted_as_they_are_read() {
     assert_eq!(plan_counts(OLD.as_bytes()), (1, 2));
     assert_eq!(plan_counts(blank_row.as_bytes()), (1, 1));
 }
+
+#[test]
+fn a_heading_ends_a_bullet() {
+    let status = parse(b"## Blockers\n- a\n### More\nwords\n- b\n  and c\n");
+    assert_eq!(status.blockers, ["a", "b and c"]);
+}

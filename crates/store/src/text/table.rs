@@ -134,7 +134,8 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
     if !is_separator(text.line(line + 1)) {
         return None;
     }
-    let header = row_at(text, line)?;
+    // A lone pipe names no column, so nothing could be written to such a table.
+    let header = row_at(text, line).filter(|row| !row.cells.is_empty())?;
     // Where the header begins with a pipe, a line that does not is prose, whatever it holds.
     let piped = text.line(line).trim_start().starts_with('|');
     let is_row = |line: &usize| !piped || text.line(*line).trim_start().starts_with('|');

@@ -10,7 +10,7 @@ use mow_store::{frontmatter as front, milestones as shipped, requirements as req
 use mow_store::{status as statuses, todo as todos};
 use serde_json::Value as Json;
 
-use super::{Input, lost_lines};
+use super::{Input, ends_in_half, lost_lines};
 
 const NOW: &str = "2026-01-02T10:05:00.000Z";
 
@@ -19,6 +19,9 @@ pub fn state(bytes: &[u8]) {
     let input = Input::new(bytes);
     let (file, word) = (input.file, input.word());
     snapshot::parse(file);
+    if ends_in_half(file) {
+        return;
+    }
     let rows = active::parse(file).unwrap_or_default();
     let numbers: Vec<_> =
         rows.iter().map(|row| &*row.phase).filter(|n| PhaseNumber::parse(n).is_some()).collect();
@@ -36,9 +39,10 @@ pub fn state(bytes: &[u8]) {
             let number = PhaseNumber::parse(phase);
             let after = active::parse(&new).expect("the section was there");
             let row = after.iter().find(|row| PhaseNumber::parse(&row.phase) == number);
-            // A table may lack the column.
+            // A table may lack the column, or the one of phases, which then takes its place.
             let status = &row.expect("the row was written").status;
-            assert!(*status == word || status.is_empty(), "{status}");
+            let is_known = status.is_empty() || *status == format!("{phase}. Name");
+            assert!(is_known || *status == word, "{status}");
             assert!(after.len() == rows.len() || after.len() == rows.len() + 1);
         }
     }
@@ -53,6 +57,9 @@ pub fn state(bytes: &[u8]) {
 pub fn status(bytes: &[u8]) {
     let input = Input::new(bytes);
     let before = statuses::parse(input.file);
+    if ends_in_half(input.file) {
+        return;
+    }
     a_field_is_set(&input, &before);
     a_plan_is_updated(&input, &before);
     for value in [&input.value, &input.word()] {
