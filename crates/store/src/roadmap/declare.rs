@@ -214,9 +214,12 @@ struct Columns {
 fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> {
     let mention = mention::in_cell(&row.cell(text, columns.phase))?;
     let cell = |column: Option<usize>| column.map(|column| row.cell(text, column));
-    let done = match (cell(columns.status), cell(columns.date)) {
-        (Some(status), _) => verdict::of_status(&status),
-        (None, Some(date)) => Some(date.contains(|c: char| c.is_ascii_digit() || c == '✅')),
+    let done = match (columns.status, columns.date) {
+        (Some(status), _) => verdict::of_status(row.written(text, status)),
+        (None, Some(date)) => {
+            let date = row.written(text, date);
+            Some(date.contains(|c: char| c.is_ascii_digit() || c == '✅'))
+        }
         (None, None) => None,
     };
     let Mention { number, written, title, .. } = mention;

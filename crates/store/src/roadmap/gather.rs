@@ -51,31 +51,33 @@ pub(super) fn groups(milestones: &Milestones<'_>, declarations: Vec<Declaration>
     groups
 }
 
-fn gather(milestones: &Milestones<'_>, places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
-    let mut groups: BTreeMap<PhaseNumber, Vec<Group>> = BTreeMap::new();
-    let (strong, weak): (Vec<_>, Vec<_>) = places.into_iter().partition(is_strong);
-    for place in strong.into_iter().chain(weak) {
-        let found = groups.entry(place.number).or_default();
-        let several = found.len() > 1;
-        if found.len() >= BLOCKS_MAX
-            && let Some(last) = found.last_mut()
-        {
-            last.places.push(place);
-            continue;
+fn gather(milestones: &Milestones<'_>, mut places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
+    // By number, headings and boxes first: they say which phases there are.
+    places.sort_by_key(|place| (place.number, !is_strong(place), place.line));
+    let mut groups: Vec<Group> = Vec::new();
+    let mut first = 0;
+    for place in places {
+        if groups.last().is_none_or(|group| group.number != place.number) {
+            first = groups.len();
         }
-        let is_another = |group: &Group| is_another(milestones, group, &place, restarts);
-        let free = found.iter_mut().filter(|group| !is_another(group));
+        let found = &groups[first..];
         let fit =
-            |group: &&mut Group| if several { closeness(milestones, group, &place) } else { 0 };
-        match free.max_by_key(fit) {
-            Some(group) => group.places.push(place),
+            |group: &Group| if found.len() > 1 { closeness(milestones, group, &place) } else { 0 };
+        let home = if found.len() >= BLOCKS_MAX {
+            Some(found.len() - 1)
+        } else {
+            let is_another = |at: &usize| is_another(milestones, &found[*at], &place, restarts);
+            (0..found.len()).filter(|at| !is_another(at)).max_by_key(|at| fit(&found[*at]))
+        };
+        match home {
+            Some(at) => groups[first + at].places.push(place),
             None => {
                 let block = found.len();
-                found.push(Group { number: place.number, block, places: vec![place] });
+                groups.push(Group { number: place.number, block, places: vec![place] });
             }
         }
     }
-    groups.into_values().flatten().collect()
+    groups
 }
 
 /// Headings and boxes name a phase; rows and bullets may merely speak of it.

@@ -129,7 +129,8 @@ const YES: &[&str] = &[
 pub(super) fn of_status(text: &str) -> Option<bool> {
     let lower = text.to_lowercase();
     let yes = first_said(&lower, YES, YES_SIGNS);
-    let no = first_said(&lower, NO, NO_SIGNS);
+    // Nothing is said before the beginning.
+    let no = if yes == Some(0) { None } else { first_said(&lower, NO, NO_SIGNS) };
     match (yes, no) {
         // What is said first counts: `Complete (one check pending)`, `In progress, 2 done`. A "not"
         // stands before its word anyway.
