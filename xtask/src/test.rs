@@ -22,6 +22,12 @@ fn run_steps(steps: &mut Steps) -> Result<()> {
         "clippy",
         repo::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-Dwarnings"]),
     )?;
+    // The README's first command: cargo must know which program is meant.
+    steps.command(
+        "tests",
+        "cargo run",
+        repo::cargo(["run", "--locked", "--quiet", "--", "--version"]),
+    )?;
     // `cargo test` also runs the doc tests of every library.
     steps.command("tests", "tests", repo::cargo(["test", "--workspace", "--locked"]))?;
     steps.call("tools", "cargo-deny", "cargo xtask test", || {
