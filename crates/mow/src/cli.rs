@@ -121,6 +121,9 @@ fn explain(error: &clap::Error) -> Failure {
             rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
         message = format!("{message} {}", listed.join(" "));
     }
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
+        message = format!("{message}. Possible values: {}", values.join(", "));
+    }
     let called = called_words(std::env::args().skip(1));
     let family = Cli::command()
         .find_subcommand(called.first().map_or("", String::as_str))

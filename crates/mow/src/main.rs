@@ -11,7 +11,6 @@ mod context;
 mod failure;
 mod help;
 mod output;
-mod screen;
 mod teams;
 mod terminal;
 

@@ -1,4 +1,4 @@
-//! What the terminal can show: its width, its signs, and texts made to fit.
+//! What the terminal can show: its width, its colours, its signs, and texts made to fit.
 //!
 //! Only asks; [`crate::output`] prints, and takes colours off where they are not wanted.
 
@@ -8,7 +8,11 @@ mod tests;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style};
+use mow_core::color::{Level, Surroundings};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How wide a text is when nobody says.
+const COLUMNS_DEFAULT: usize = 80;
 
 /// Headings and what stands out.
 pub(crate) const BOLD: Style = Style::new().effects(Effects::BOLD);
@@ -51,9 +55,28 @@ pub(crate) fn painted(style: Style, text: &str) -> String {
 /// Returns the columns to write for: those of the terminal, `COLUMNS`, or eighty.
 pub(crate) fn width() -> usize {
     let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || std::io::stdout().is_terminal().then(terminal_size::terminal_size)?;
-    let width = stated.or_else(|| terminal().map(|(width, _)| usize::from(width.0)));
-    width.unwrap_or(80).clamp(40, 400)
+    stated.or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT).clamp(40, 400)
+}
+
+/// Returns how wide a drawing of the contract is: as asked for, else as wide as the terminal.
+pub(crate) fn columns(asked: Option<u16>) -> usize {
+    asked.map(usize::from).or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT)
+}
+
+fn terminal_columns() -> Option<usize> {
+    let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size)?;
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+}
+
+/// Returns how many colours a drawing of the contract may have.
+pub(crate) fn level() -> Level {
+    let term = std::env::var("TERM").unwrap_or_default();
+    Level::of(Surroundings {
+        no_color: std::env::var_os("NO_COLOR").is_some(),
+        force_color: std::env::var_os("FORCE_COLOR").is_some(),
+        is_terminal: std::io::stdout().is_terminal(),
+        term: &term,
+    })
 }
 
 /// Returns whether the locale can show more than ASCII.

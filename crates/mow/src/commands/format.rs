@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, compact};
-use crate::screen;
+use crate::terminal;
 
 /// Commands that draw one line.
 #[derive(Debug, Subcommand)]
@@ -61,7 +61,7 @@ pub(crate) struct Width {
 
 impl Width {
     pub(super) fn columns(&self) -> usize {
-        screen::columns(self.width)
+        terminal::columns(self.width)
     }
 }
 
@@ -89,7 +89,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 
 impl Format {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
-        let level = screen::level();
+        let level = terminal::level();
         let line = match self {
             Self::Banner { text, bg, fg, width } => {
                 let pair = Pair { fill: *bg, text: *fg };

@@ -26,7 +26,7 @@ use super::{events_path, load_state, state_path};
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
-use crate::screen;
+use crate::terminal;
 
 /// How many events are shown when the settings do not say.
 const EVENTS_SHOWN: usize = 6;
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, shared: &Project, width: usize) -> Result<O
     if context.wants_json() {
         return Ok(Output::Drawn(counts(&dashboard, width)));
     }
-    let lines = dashboard.lines(width, screen::level());
+    let lines = dashboard.lines(width, terminal::level());
     let mut text = lines.join("\n") + "\n";
     let is_bell = is_on(&config, "feedback.terminal_bell");
     if is_bell && !dashboard.pins.is_empty() && !dashboard.rows.is_empty() {
