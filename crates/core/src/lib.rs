@@ -2,7 +2,8 @@
 //!
 //! Nothing in this crate touches files, clocks, the environment, randomness or the terminal; the
 //! fences are in `clippy.toml`. Start with [`phase`] (what a phase number is), then [`roadmap`]
-//! (what a roadmap declares) and [`graph`] (what may run when).
+//! (what a roadmap declares) and [`graph`] (what may run when). A run is decided in [`lead`], a phase
+//! in [`worker`]; both are a [`machine`].
 
 pub mod banner;
 pub mod color;
@@ -10,11 +11,17 @@ pub mod dashboard;
 pub mod depends;
 pub mod fit;
 pub mod graph;
+pub mod item;
+pub mod lead;
+pub mod machine;
 pub mod message;
 pub mod minutes;
 pub mod models;
 pub mod phase;
+pub mod report;
 pub mod roadmap;
 pub mod slug;
+pub mod stage;
 pub mod team_color;
 pub mod words;
+pub mod worker;

@@ -113,6 +113,11 @@ impl Message {
         self.kind.summary(&self.fields)
     }
 
+    /// Returns what somebody sent in one line for people, whatever it is.
+    pub fn summary_of(object: &Fields) -> String {
+        kind_of(object).map_or_else(|refusal| refusal.to_string(), |kind| kind.summary(object))
+    }
+
     /// Returns the message as compact JSON, with its summary if that is wanted.
     pub fn render(&self, ts: &str, with_summary: bool) -> String {
         let mut object = Map::new();

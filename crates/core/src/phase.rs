@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
 /// The parts a number may have at most; deeper ones are not numbers anybody wrote on purpose.
@@ -215,6 +216,13 @@ impl fmt::Display for PhaseNumber {
 impl Serialize for PhaseNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PhaseNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is no phase number")))
     }
 }
 

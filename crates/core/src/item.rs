@@ -1,0 +1,120 @@
+//! What a person is asked, and what the person answered.
+//!
+//! A worker asks by a key that stays the same however often it is started again, so that a question
+//! is put once. The lead gives each question a small number for people to answer by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::phase::PhaseNumber;
+
+/// Why a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    /// What is wanted in a phase.
+    Discuss,
+    /// Whether a phase may go on after a stage.
+    Gate,
+    /// A task that waits for a person.
+    Checkpoint,
+    /// Something a worker cannot decide.
+    Blocker,
+    /// A phase without plans and nobody to write them.
+    Plans,
+    /// What to do about gaps that verification found.
+    Gaps,
+    /// A phase that failed.
+    Failed,
+    /// A merge that conflicts.
+    Conflict,
+    /// Too many phases failed.
+    Breaker,
+}
+
+impl ItemKind {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discuss => "discuss",
+            Self::Gate => "gate",
+            Self::Checkpoint => "checkpoint",
+            Self::Blocker => "blocker",
+            Self::Plans => "plans",
+            Self::Gaps => "gaps",
+            Self::Failed => "failed",
+            Self::Conflict => "conflict",
+            Self::Breaker => "breaker",
+        }
+    }
+}
+
+/// A question as it is put.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// What makes it this question and no other, within a run.
+    pub key: String,
+    /// Why it is put.
+    pub kind: ItemKind,
+    /// The question.
+    pub question: String,
+    /// Words that may be answered; empty where any text will do. The first one is a yes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+/// A question in the inbox of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The number that people answer by.
+    pub id: u32,
+    /// The phase it is about; `None` for the whole run.
+    pub phase: Option<PhaseNumber>,
+    /// What is asked.
+    #[serde(flatten)]
+    pub ask: Ask,
+    /// What was answered; `None` while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+/// An answer as a worker gets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The key of the question.
+    pub key: String,
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub text: String,
+}
+
+impl Ask {
+    /// Reads an answer: one of the choices, by its word, its beginning or its number.
+    ///
+    /// Returns the sentence to tell the person when the answer is none.
+    pub fn accept(&self, text: &str) -> Result<String, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("the answer is empty".to_owned());
+        }
+        if self.choices.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let number = text.parse::<usize>().ok().and_then(|n| self.choices.get(n.checked_sub(1)?));
+        let same = self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text));
+        let lower = text.to_lowercase();
+        let mut begun =
+            self.choices.iter().filter(|choice| choice.to_lowercase().starts_with(&lower));
+        let only = begun.next().filter(|_| begun.next().is_none());
+        same.or(number)
+            .or(only)
+            .cloned()
+            .ok_or_else(|| format!("`{text}` is none of the choices: {}", self.choices.join(", ")))
+    }
+
+    /// Returns the answer that means yes, or no: the first choice and the last.
+    pub fn verdict(&self, yes: bool) -> Option<&str> {
+        let choice = if yes { self.choices.first() } else { self.choices.last() };
+        choice.map(String::as_str)
+    }
+}

@@ -1,0 +1,338 @@
+//! The lead of a run: which phase starts when, what is merged, who is asked.
+//!
+//! All of it is a fold over events, so that a journal read again gives the same state. The lead is
+//! the only one who gives a phase to a worker: it counts the attempts, and what an older attempt
+//! still says changes nothing. Start with [`Status`], then `decide.rs` (what an input means) and
+//! `schedule.rs` (what may happen next).
+
+mod apply;
+mod command;
+mod decide;
+mod event;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::{Item, ItemKind};
+use crate::machine::{Decision, Machine};
+use crate::phase::PhaseNumber;
+use crate::report::{Halt, Report};
+use crate::stage::Stage;
+
+pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
+
+/// A name of a commit.
+pub type Commit = String;
+
+/// What a run is told about how to go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The most workers at a time.
+    pub max_workers: usize,
+    /// How many failed phases stop the run; 0 for never.
+    pub circuit_breaker: u32,
+    /// Whether a phase is merged at once and not with its wave.
+    pub merge_at_once: bool,
+    /// How often a worker that died is started again without any progress.
+    pub restarts_max: u32,
+    /// The time between two starts.
+    pub stagger_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_workers: 3,
+            circuit_breaker: 2,
+            merge_at_once: false,
+            restarts_max: 3,
+            stagger_ms: 100,
+        }
+    }
+}
+
+/// Where a phase stands in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not begun, or to be begun again: it waits for its dependencies or for a slot.
+    Waiting,
+    /// Its worktree is being made.
+    Preparing,
+    /// Its worker is being started.
+    Starting,
+    /// Its worker is at work.
+    Running,
+    /// Its worker is being ended.
+    Ending,
+    /// It waits for a person, without a worker.
+    Parked,
+    /// A person made it rest.
+    Paused,
+    /// Its worker is done; it waits for its merge.
+    Complete,
+    /// It is being merged.
+    Merging,
+    /// Its work is in the target.
+    Merged,
+    /// It could not be done.
+    Failed,
+    /// A person does not want it any more.
+    Cancelled,
+}
+
+impl Status {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Preparing => "preparing",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Ending => "ending",
+            Self::Parked => "parked",
+            Self::Paused => "paused",
+            Self::Complete => "complete",
+            Self::Merging => "merging",
+            Self::Merged => "merged",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Returns whether it takes one of the slots for workers.
+    pub fn holds_slot(self) -> bool {
+        matches!(self, Self::Preparing | Self::Starting | Self::Running | Self::Ending)
+    }
+
+    /// Returns whether it will not move without a person.
+    pub fn is_halted(self) -> bool {
+        matches!(self, Self::Parked | Self::Paused | Self::Failed | Self::Cancelled)
+    }
+
+    /// Returns whether a phase may go from this status to another.
+    pub fn may_become(self, to: Self) -> bool {
+        use Status::{
+            Cancelled, Complete, Ending, Failed, Merged, Merging, Parked, Paused, Preparing,
+            Running, Starting, Waiting,
+        };
+        match self {
+            Waiting => matches!(to, Preparing | Paused | Cancelled | Merged),
+            Preparing => matches!(to, Starting | Waiting | Paused | Failed | Cancelled),
+            Starting => matches!(to, Running | Waiting | Paused | Failed | Cancelled),
+            Running => {
+                matches!(to, Ending | Parked | Paused | Complete | Failed | Cancelled | Waiting)
+            }
+            Ending => matches!(to, Waiting | Parked | Paused | Complete | Failed | Cancelled),
+            Parked | Paused | Failed | Cancelled => {
+                matches!(to, Waiting | Complete | Cancelled | Paused | Failed | Merged)
+            }
+            Complete => matches!(to, Merging | Cancelled | Paused),
+            Merging => matches!(to, Merged | Parked | Complete | Failed),
+            Merged => false,
+        }
+    }
+}
+
+/// A phase in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    /// What the roadmap says.
+    pub spec: PhaseSpec,
+    /// Where it stands.
+    pub status: Status,
+    /// Why it stands there.
+    pub why: String,
+    /// Since when, in milliseconds since 1970.
+    pub since: u64,
+    /// When its first worker started.
+    pub started: Option<u64>,
+    /// The last attempt that was begun; 0 before the first.
+    pub attempt: u32,
+    /// Attempts since the last progress whose worker died.
+    pub deaths: u32,
+    /// The stage that its worker is in.
+    pub stage: Option<Stage>,
+    /// Plans that are complete, and all.
+    pub plans: (usize, usize),
+    /// The plan and task that it is at.
+    pub at: Option<(String, usize, usize)>,
+    /// The last word of the current attempt.
+    pub last: Option<Report>,
+    /// How its worker is to be ended.
+    pub halt: Option<Halt>,
+    /// The commit to merge, once complete.
+    pub commit: Option<Commit>,
+    /// The wave it belongs to, counted from one.
+    pub wave: usize,
+    /// The number of records of the current attempt that are read.
+    pub read_through: Option<u64>,
+    /// How many notes the current attempt was told.
+    pub told: u32,
+    /// When its worker is ended by force if it has not ended by itself.
+    due: Option<u64>,
+    /// Dependencies that are not merged.
+    unmet: usize,
+    /// Dependencies that will not move without a person.
+    halted_deps: usize,
+    /// Questions about it that are open.
+    open_items: usize,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lead {
+    /// Its id; empty before it began.
+    pub run: String,
+    /// The branch that its work is for.
+    pub target: String,
+    /// The commit that phases start from: the target with all merges so far.
+    pub tip: Commit,
+    /// How it goes.
+    pub settings: Settings,
+    /// Which phases it takes in.
+    pub scope: Scope,
+    /// Its phases.
+    pub phases: BTreeMap<PhaseNumber, Track>,
+    /// Its questions.
+    pub items: BTreeMap<u32, Item>,
+    /// What was begun and has no known end.
+    pub open: BTreeMap<u64, Effect>,
+    /// Whether nothing new is started.
+    pub hold: Hold,
+    /// Whether too many phases failed.
+    pub breaker: bool,
+    /// The commit that the target branch has followed to.
+    pub followed: Option<Commit>,
+    /// Why the target branch did not follow, and the command that makes it.
+    pub follow_refused: Option<(String, String)>,
+    /// Whether the last planning files are committed.
+    pub closed: bool,
+    /// Commands that are read.
+    pub commands_through: Option<u64>,
+    /// Failed phases since the breaker was last closed.
+    failures: u32,
+    /// When a worker was last started.
+    last_start: Option<u64>,
+    next_effect: u64,
+    /// Phases that hold a slot.
+    live: BTreeSet<PhaseNumber>,
+    /// The questions by their keys.
+    asked: BTreeMap<String, u32>,
+    /// Phases that may start.
+    ready: BTreeSet<PhaseNumber>,
+    /// Phases that wait for their merge.
+    to_merge: BTreeSet<PhaseNumber>,
+    /// Which phases depend on a phase.
+    dependents: BTreeMap<PhaseNumber, Vec<PhaseNumber>>,
+    /// For each wave, how many of its phases can still move before it closes.
+    unsettled: BTreeMap<usize, usize>,
+    /// How many phases are merged.
+    merged: usize,
+    /// The phase whose merge is under way.
+    merging: Option<PhaseNumber>,
+}
+
+/// How a run stands as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Something is under way or about to begin.
+    Moving,
+    /// All phases are merged and all is written down.
+    Done,
+    /// Only a person can move it.
+    Waiting,
+    /// Phases failed, or too many did, and nothing else can move.
+    Failed,
+}
+
+impl Default for Lead {
+    fn default() -> Self {
+        Self {
+            run: String::new(),
+            target: String::new(),
+            tip: Commit::new(),
+            settings: Settings::default(),
+            scope: Scope::Named,
+            phases: BTreeMap::new(),
+            items: BTreeMap::new(),
+            open: BTreeMap::new(),
+            hold: Hold::None,
+            breaker: false,
+            followed: None,
+            follow_refused: None,
+            closed: false,
+            commands_through: None,
+            failures: 0,
+            last_start: None,
+            next_effect: 0,
+            live: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            to_merge: BTreeSet::new(),
+            dependents: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
+            merged: 0,
+            merging: None,
+        }
+    }
+}
+
+impl Lead {
+    /// Returns the phases that hold a slot, with their attempts.
+    pub fn live(&self) -> impl Iterator<Item = &Track> {
+        self.live.iter().filter_map(|number| self.phases.get(number))
+    }
+
+    /// Returns the questions that are open.
+    pub fn open_items(&self) -> impl Iterator<Item = &Item> {
+        self.items.values().filter(|item| item.answer.is_none())
+    }
+
+    /// Returns whether all phases are merged.
+    pub fn is_merged(&self) -> bool {
+        self.merged == self.phases.len()
+    }
+
+    /// Returns how the run stands.
+    pub fn standing(&self) -> Standing {
+        if !self.live.is_empty() || !self.open.is_empty() || schedule::has_next(self) {
+            return Standing::Moving;
+        }
+        if self.is_merged() {
+            return Standing::Done;
+        }
+        let is_failure = |kind| matches!(kind, ItemKind::Failed | ItemKind::Breaker);
+        let asks = self.open_items().any(|item| !is_failure(item.ask.kind));
+        let failed = self.phases.values().any(|track| track.status == Status::Failed);
+        if (failed || self.breaker) && !asks { Standing::Failed } else { Standing::Waiting }
+    }
+}
+
+impl Machine for Lead {
+    type Input = Input;
+    type Event = Event;
+    type Effect = (u64, Effect);
+
+    fn decide(&self, input: &Input, now: u64) -> Decision<Event, (u64, Effect)> {
+        decide::decide(self, input, now)
+    }
+
+    fn follow_up(&self, now: u64) -> Decision<Event, (u64, Effect)> {
+        schedule::follow_up(self, now)
+    }
+
+    fn apply(&mut self, event: &Event, at: u64) {
+        apply::apply(self, event, at);
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        schedule::deadline(self)
+    }
+}

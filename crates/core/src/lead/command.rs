@@ -1,0 +1,149 @@
+//! What people want of a run: pause, resume, cancel, answers.
+
+use super::decide::{CONTINUE, Draft, GIVE_UP, RETRY};
+use super::schedule::list;
+use super::{Command, Event, Status, Track};
+use crate::item::ItemKind;
+use crate::phase::PhaseNumber;
+use crate::report::Halt;
+
+impl Draft<'_> {
+    /// Does what a command wants, once.
+    pub(super) fn obey(&mut self, seq: u64, command: &Command) {
+        if self.lead.commands_through.is_some_and(|through| seq <= through) {
+            return;
+        }
+        let at = self.events.len();
+        let effect = match command {
+            Command::Pause { phase } => self.each(*phase, Self::pause),
+            Command::Resume { phase } => {
+                if phase.is_none() && self.lead.breaker {
+                    self.close_breaker();
+                }
+                self.each(*phase, Self::resume)
+            }
+            Command::Cancel { phase } => self.each(*phase, Self::cancel),
+            Command::Answer { item, text } => self.take_answer(*item, text),
+        };
+        self.events.insert(at, Event::Commanded { seq, command: command.clone(), effect });
+    }
+
+    /// Does something to a phase or to all; returns what became of it in words.
+    fn each(
+        &mut self,
+        phase: Option<PhaseNumber>,
+        act: impl Fn(&mut Self, &Track) -> bool,
+    ) -> String {
+        let lead = self.lead;
+        let chosen: Vec<_> =
+            lead.phases.values().filter(|t| phase.is_none_or(|p| p == t.spec.number)).collect();
+        let done = chosen.into_iter().filter(|track| act(self, track));
+        let done: Vec<_> = done.map(|track| track.spec.number).collect();
+        match done.as_slice() {
+            [] => "nothing to do".to_owned(),
+            some => format!("phase {}", list(some)),
+        }
+    }
+
+    fn pause(&mut self, track: &Track) -> bool {
+        let phase = track.spec.number;
+        match track.status {
+            Status::Waiting | Status::Complete => {
+                self.move_to(phase, Status::Paused, "it was paused");
+            }
+            status if status.holds_slot() => self.halt(phase, Halt::Paused),
+            _ => return false,
+        }
+        true
+    }
+
+    fn resume(&mut self, track: &Track) -> bool {
+        let phase = track.spec.number;
+        if !matches!(track.status, Status::Paused | Status::Failed | Status::Cancelled) {
+            return false;
+        }
+        self.close_items(phase, RETRY, |kind| kind == ItemKind::Failed);
+        let to = if track.commit.is_some() && track.status == Status::Paused {
+            Status::Complete
+        } else {
+            Status::Waiting
+        };
+        self.move_to(phase, to, "it was resumed");
+        true
+    }
+
+    fn cancel(&mut self, track: &Track) -> bool {
+        let phase = track.spec.number;
+        if matches!(track.status, Status::Merged | Status::Merging | Status::Cancelled) {
+            return false;
+        }
+        if track.status.holds_slot() {
+            self.halt(phase, Halt::Cancelled);
+        } else {
+            self.move_to(phase, Status::Cancelled, "it was cancelled");
+        }
+        self.close_items(phase, GIVE_UP, |_| true);
+        true
+    }
+
+    /// Answers the open questions of a phase that nobody needs to answer any more.
+    fn close_items(&mut self, phase: PhaseNumber, text: &str, of: impl Fn(ItemKind) -> bool) {
+        let lead = self.lead;
+        let open = lead.open_items().filter(|i| i.phase == Some(phase) && of(i.ask.kind));
+        for item in open {
+            self.answer(item.id, text);
+        }
+    }
+
+    fn close_breaker(&mut self) {
+        self.events.push(Event::Breaker { open: false });
+        let lead = self.lead;
+        for item in lead.open_items().filter(|item| item.ask.kind == ItemKind::Breaker) {
+            self.answer(item.id, CONTINUE);
+        }
+    }
+
+    fn take_answer(&mut self, id: u32, text: &str) -> String {
+        let lead = self.lead;
+        let Some(item) = lead.items.get(&id) else { return format!("there is no question {id}") };
+        if let Some(answer) = &item.answer {
+            return format!("question {id} was answered before: {answer}");
+        }
+        let text = match item.ask.accept(text) {
+            Ok(text) => text,
+            Err(problem) => return problem,
+        };
+        if item.ask.kind == ItemKind::Breaker && text == CONTINUE {
+            self.close_breaker();
+            return self
+                .each(None, |draft, track| track.status == Status::Paused && draft.resume(track));
+        }
+        self.answer(id, &text);
+        let track = item.phase.and_then(|phase| lead.phases.get(&phase));
+        if let Some(track) = track {
+            self.go_on(track, item.ask.kind, &text);
+        }
+        format!("question {id}: {text}")
+    }
+
+    /// Moves a phase whose question was answered.
+    fn go_on(&mut self, track: &Track, kind: ItemKind, text: &str) {
+        let phase = track.spec.number;
+        match (kind, text) {
+            (ItemKind::Failed, RETRY) => {
+                self.move_to(phase, Status::Waiting, "a person wants it tried again");
+            }
+            (ItemKind::Conflict, RETRY) => {
+                self.move_to(phase, Status::Complete, "a person wants it merged again");
+            }
+            (ItemKind::Conflict, _) => {
+                self.move_to(phase, Status::Failed, "a person gave its merge up");
+            }
+            (ItemKind::Failed | ItemKind::Breaker, _) => {}
+            _ if track.status == Status::Parked && track.open_items <= 1 => {
+                self.move_to(phase, Status::Waiting, "it was answered");
+            }
+            _ => {}
+        }
+    }
+}

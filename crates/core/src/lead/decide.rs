@@ -1,0 +1,372 @@
+//! What an input means for a run.
+//!
+//! What comes twice, late or from an older attempt means nothing: it leaves no event behind.
+
+use std::collections::BTreeSet;
+
+use super::schedule::list;
+use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
+use crate::item::{Answer, Ask, Item, ItemKind};
+use crate::machine::Decision;
+use crate::phase::PhaseNumber;
+use crate::report::{Brief, Halt, Note, Report};
+
+/// The answers that make a phase be tried again, and leave it.
+pub(super) const RETRY: &str = "retry";
+pub(super) const GIVE_UP: &str = "give up";
+/// The answers to the breaker.
+pub(super) const CONTINUE: &str = "continue";
+const STOP: &str = "stop";
+
+/// A decision in the making.
+pub(super) struct Draft<'a> {
+    pub(super) lead: &'a Lead,
+    pub(super) events: Vec<Event>,
+    effects: Vec<(u64, Effect)>,
+    asked: u32,
+}
+
+pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (u64, Effect)> {
+    let mut draft = Draft::new(lead);
+    match input {
+        Input::Begin { run, target, tip } if lead.run.is_empty() => {
+            let (run, target, tip) = (run.clone(), target.clone(), tip.clone());
+            draft.events.push(Event::Begun { run, target, tip });
+        }
+        Input::Begin { .. } => {}
+        Input::TakeUp { settings } => {
+            draft.events.push(Event::TakenUp { settings: settings.clone() });
+        }
+        Input::Roadmap { scope, phases } => draft.read_roadmap(*scope, phases),
+        Input::Report { phase, attempt, seq, report } => {
+            draft.hear(*phase, *attempt, *seq, report);
+        }
+        Input::Gone { phase, attempt } => draft.part_from(*phase, *attempt),
+        Input::Finished { id, outcome } => draft.finish(*id, outcome),
+        Input::Command { seq, command } => draft.obey(*seq, command),
+        Input::Hold(hold) => draft.hold(*hold),
+    }
+    draft.decision()
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(lead: &'a Lead) -> Self {
+        Self { lead, events: Vec::new(), effects: Vec::new(), asked: 0 }
+    }
+
+    pub(super) fn decision(self) -> Decision<Event, (u64, Effect)> {
+        Decision { events: self.events, effects: self.effects }
+    }
+
+    /// Adds an effect that is written down before it is released.
+    pub(super) fn intend(&mut self, effect: Effect) {
+        let id = self.lead.next_effect + self.effects.len() as u64;
+        self.events.push(Event::Intended { id, effect: effect.clone() });
+        self.effects.push((id, effect));
+    }
+
+    /// Gives a phase another status, if it may have it.
+    pub(super) fn move_to(&mut self, phase: PhaseNumber, to: Status, why: &str) {
+        let Some(track) = self.lead.phases.get(&phase) else { return };
+        if track.status.may_become(to) {
+            let (attempt, why) = (track.attempt, why.to_owned());
+            self.events.push(Event::Moved { phase, attempt, to, why });
+        }
+    }
+
+    fn ask(&mut self, phase: Option<PhaseNumber>, ask: Ask) {
+        if self.lead.asked.contains_key(&ask.key) {
+            return;
+        }
+        self.asked += 1;
+        let last = self.lead.items.last_key_value().map_or(0, |(id, _)| *id);
+        let item = Item { id: last + self.asked, phase, ask, answer: None };
+        self.events.push(Event::Asked { item });
+    }
+
+    pub(super) fn answer(&mut self, item: u32, text: &str) {
+        self.events.push(Event::Answered { item, text: text.to_owned() });
+    }
+
+    fn read_roadmap(&mut self, scope: Scope, phases: &[PhaseSpec]) {
+        let lead = self.lead;
+        let is_new = |spec: &PhaseSpec| {
+            lead.phases.get(&spec.number).is_none_or(|track| track.spec != *spec)
+        };
+        if lead.scope != scope || phases.iter().any(is_new) {
+            self.events.push(Event::Planned { scope, phases: phases.to_vec() });
+        }
+        for spec in phases.iter().filter(|spec| spec.done) {
+            let track = lead.phases.get(&spec.number);
+            let waits = track.is_none_or(|t| t.status == Status::Waiting && t.attempt == 0);
+            if waits {
+                let why = "the roadmap says that it is done".to_owned();
+                let (phase, to) = (spec.number, Status::Merged);
+                self.events.push(Event::Moved { phase, attempt: 0, to, why });
+            }
+        }
+        let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
+        for track in lead.phases.values().filter(|track| !named.contains(&track.spec.number)) {
+            if track.status == Status::Waiting {
+                self.move_to(track.spec.number, Status::Cancelled, "it left the roadmap");
+            }
+        }
+    }
+
+    fn hear(&mut self, phase: PhaseNumber, attempt: u32, seq: u64, report: &Report) {
+        let Some(track) = self.lead.phases.get(&phase) else { return };
+        let is_current = track.attempt == attempt
+            && matches!(track.status, Status::Starting | Status::Running | Status::Ending)
+            && track.read_through.is_none_or(|through| through < seq);
+        if !is_current {
+            return;
+        }
+        self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
+        if let Report::Asked { ask } = report {
+            self.ask(Some(phase), ask.clone());
+        }
+    }
+
+    fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
+        let Some(track) = self.lead.phases.get(&phase) else { return };
+        let was_live = matches!(track.status, Status::Running | Status::Ending);
+        if track.attempt != attempt || !was_live {
+            return;
+        }
+        match &track.last {
+            Some(Report::Complete { .. }) => {
+                self.move_to(phase, Status::Complete, "all its plans are done and checked");
+            }
+            Some(Report::Failed { reason }) => self.fail(track, reason),
+            Some(Report::Stopped { how: Halt::Timeout }) => {
+                self.fail(track, "it took longer than allowed; its work may be incomplete");
+            }
+            Some(Report::Stopped { how }) => self.rest(phase, *how),
+            Some(Report::Parked) if track.open_items > 0 => {
+                self.move_to(phase, Status::Parked, "it waits for an answer");
+            }
+            last => self.mourn(track, matches!(last, Some(Report::Parked))),
+        }
+    }
+
+    /// Ends the attempt of a phase that was told to.
+    fn rest(&mut self, phase: PhaseNumber, how: Halt) {
+        match how {
+            Halt::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
+            _ => self.move_to(phase, Status::Paused, "it was paused"),
+        }
+    }
+
+    /// Decides about a phase whose worker is gone without having come to an end.
+    fn mourn(&mut self, track: &Track, parked: bool) {
+        let phase = track.spec.number;
+        if let Some(how) = track.halt {
+            return self.rest(phase, how);
+        }
+        if track.open_items > 0 {
+            return self.move_to(phase, Status::Parked, "it waits for an answer");
+        }
+        self.events.push(Event::Died { phase });
+        if track.deaths >= self.lead.settings.restarts_max {
+            let reason = format!("its worker died {} times without progress", track.deaths + 1);
+            return self.fail(track, &reason);
+        }
+        let why = if parked { "it was answered" } else { "its worker died" };
+        self.move_to(phase, Status::Waiting, why);
+    }
+
+    fn fail(&mut self, track: &Track, reason: &str) {
+        let phase = track.spec.number;
+        self.move_to(phase, Status::Failed, &format!("{reason}{}", self.cascade(phase)));
+        self.ask(
+            Some(phase),
+            Ask {
+                key: format!("{phase}/failed#{}", track.attempt),
+                kind: ItemKind::Failed,
+                question: format!("Phase {phase} ({}) failed: {reason}", track.spec.name),
+                choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
+            },
+        );
+        let limit = self.lead.settings.circuit_breaker;
+        if limit > 0 && self.lead.failures + 1 >= limit && !self.lead.breaker {
+            self.open_breaker(phase);
+        }
+    }
+
+    /// Says what a failure holds back and what goes on: `; blocks 10, 11; 8 still running`.
+    fn cascade(&self, failed: PhaseNumber) -> String {
+        let (mut behind, mut queue) = (BTreeSet::new(), vec![failed]);
+        while let Some(number) = queue.pop() {
+            for dependent in self.lead.dependents.get(&number).into_iter().flatten() {
+                if behind.insert(*dependent) {
+                    queue.push(*dependent);
+                }
+            }
+        }
+        let behind: Vec<_> = behind.into_iter().collect();
+        let running: Vec<_> =
+            self.lead.live.iter().filter(|number| **number != failed).copied().collect();
+        let mut words = String::new();
+        if !behind.is_empty() {
+            words += &format!("; blocks {}", list(&behind));
+        }
+        if !running.is_empty() {
+            words += &format!("; {} still running", list(&running));
+        }
+        words
+    }
+
+    fn open_breaker(&mut self, phase: PhaseNumber) {
+        self.events.push(Event::Breaker { open: true });
+        let failures = self.lead.failures + 1;
+        let tries: u32 = self.lead.phases.values().map(|track| track.attempt).sum();
+        self.ask(
+            None,
+            Ask {
+                key: format!("breaker#{tries}"),
+                kind: ItemKind::Breaker,
+                question: format!(
+                    "{failures} phases failed, {phase} the last of them; nothing new is started"
+                ),
+                choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
+            },
+        );
+        self.halt_live(Some(phase));
+    }
+
+    /// Lets all live phases but one end after what they are doing.
+    fn halt_live(&mut self, but: Option<PhaseNumber>) {
+        let live: Vec<_> = self.lead.live.iter().copied().filter(|n| Some(*n) != but).collect();
+        for phase in live {
+            self.halt(phase, Halt::Paused);
+        }
+    }
+
+    pub(super) fn halt(&mut self, phase: PhaseNumber, how: Halt) {
+        let track = &self.lead.phases[&phase];
+        if track.halt == Some(how) || track.halt == Some(Halt::Cancelled) {
+            return;
+        }
+        self.events.push(Event::Halted { phase, how });
+        if track.status == Status::Running {
+            self.tell(track, Note::Halt { how });
+        }
+    }
+
+    fn tell(&mut self, track: &Track, note: Note) {
+        let (phase, attempt, n) = (track.spec.number, track.attempt, track.told + 1);
+        self.intend(Effect::Tell { phase, attempt, n, note });
+    }
+
+    fn hold(&mut self, hold: Hold) {
+        if self.lead.hold != hold {
+            self.events.push(Event::Held { hold });
+        }
+        if hold == Hold::Stopping {
+            self.halt_live(None);
+        }
+    }
+
+    fn finish(&mut self, id: u64, outcome: &Outcome) {
+        let lead = self.lead;
+        let Some(effect) = lead.open.get(&id) else { return };
+        self.events.push(Event::Finished { id, outcome: outcome.clone() });
+        let track = |phase: &PhaseNumber| lead.phases.get(phase);
+        match effect {
+            Effect::Prepare { phase, attempt, .. } => {
+                let current = track(phase).filter(|t| t.attempt == *attempt);
+                if let Some(track) = current.filter(|t| t.status == Status::Preparing) {
+                    self.prepared(track, outcome);
+                }
+            }
+            Effect::Start { brief } => {
+                let current = track(&brief.phase).filter(|t| t.attempt == brief.attempt);
+                if let Some(track) = current.filter(|t| t.status == Status::Starting) {
+                    self.started(track, outcome);
+                }
+            }
+            Effect::Merge { phase, .. } => {
+                if let Some(track) = track(phase) {
+                    self.merged(track, outcome);
+                }
+            }
+            Effect::End { phase, .. } => {
+                if let (Outcome::Failed { reason }, Some(track)) = (outcome, track(phase)) {
+                    self.fail(track, &format!("its worker cannot be ended: {reason}"));
+                }
+            }
+            Effect::Tell { .. } | Effect::Follow { .. } | Effect::Close { .. } => {}
+        }
+    }
+
+    fn prepared(&mut self, track: &Track, outcome: &Outcome) {
+        let phase = track.spec.number;
+        match (outcome, track.halt) {
+            (Outcome::Prepared { .. }, Some(how)) => self.rest(phase, how),
+            (Outcome::Prepared { base }, None) => {
+                self.move_to(phase, Status::Starting, "its worktree is ready");
+                let brief = self.brief(track, base);
+                self.intend(Effect::Start { brief });
+            }
+            (Outcome::Failed { reason }, _) => {
+                self.fail(track, &format!("no worktree: {reason}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn brief(&self, track: &Track, base: &str) -> Brief {
+        let phase = track.spec.number;
+        let own = self.lead.items.values().filter(|item| item.phase == Some(phase));
+        let answers = own.filter_map(|item| {
+            let text = item.answer.clone()?;
+            Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })
+        });
+        Brief {
+            run: self.lead.run.clone(),
+            phase,
+            name: track.spec.name.clone(),
+            attempt: track.attempt,
+            base: base.to_owned(),
+            answers: answers.collect(),
+        }
+    }
+
+    fn started(&mut self, track: &Track, outcome: &Outcome) {
+        let phase = track.spec.number;
+        if let Outcome::Failed { reason } = outcome {
+            return self.fail(track, &format!("its worker cannot be started: {reason}"));
+        }
+        self.move_to(phase, Status::Running, "its worker is at work");
+        if let Some(how) = track.halt {
+            self.tell(track, Note::Halt { how });
+        }
+    }
+
+    fn merged(&mut self, track: &Track, outcome: &Outcome) {
+        let phase = track.spec.number;
+        let problem = match outcome {
+            Outcome::Merged { .. } => {
+                return self.move_to(phase, Status::Merged, "its work is in the target");
+            }
+            Outcome::Conflict { files } => format!("conflicts in {}", files.join(", ")),
+            Outcome::Failed { reason } => reason.clone(),
+            _ => "git gave no answer".to_owned(),
+        };
+        self.move_to(phase, Status::Parked, &format!("its merge did not work: {problem}"));
+        let earlier = self
+            .lead
+            .items
+            .values()
+            .filter(|item| item.phase == Some(phase) && item.ask.kind == ItemKind::Conflict);
+        self.ask(
+            Some(phase),
+            Ask {
+                key: format!("{phase}/conflict#{}", earlier.count() + 1),
+                kind: ItemKind::Conflict,
+                question: format!("Phase {phase} cannot be merged: {problem}"),
+                choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
+            },
+        );
+    }
+}

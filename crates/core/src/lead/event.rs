@@ -1,0 +1,329 @@
+//! What reaches a lead, what it writes down, and what it wants done. Closed lists, plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Commit, Settings, Status};
+use crate::item::Item;
+use crate::phase::PhaseNumber;
+use crate::report::{Brief, Halt, Note, Report};
+
+/// A phase as a run sees it in the roadmap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseSpec {
+    /// Its number.
+    pub number: PhaseNumber,
+    /// Its name.
+    pub name: String,
+    /// The phases of this run that must be merged before.
+    pub depends_on: Vec<PhaseNumber>,
+    /// Whether the roadmap says that it is done.
+    pub done: bool,
+}
+
+/// Which phases a run takes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Those that were named at the start.
+    Named,
+    /// All of the roadmap, those added later too.
+    All,
+}
+
+/// Whether anything new is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// Yes.
+    None,
+    /// No; what runs may end by itself.
+    Draining,
+    /// No; what runs is ended with checkpoints.
+    Stopping,
+}
+
+/// What a person or a program wants of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// A phase shall rest, or all.
+    Pause {
+        /// The phase.
+        phase: Option<PhaseNumber>,
+    },
+    /// A resting, failed or cancelled phase shall go on, or all that rest.
+    Resume {
+        /// The phase.
+        phase: Option<PhaseNumber>,
+    },
+    /// A phase is not wanted any more, or none that is unfinished.
+    Cancel {
+        /// The phase.
+        phase: Option<PhaseNumber>,
+    },
+    /// A question is answered.
+    Answer {
+        /// The number of the question.
+        item: u32,
+        /// What was answered.
+        text: String,
+    },
+}
+
+/// What reaches a lead.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A run begins.
+    Begin {
+        /// Its id.
+        run: String,
+        /// The branch it is for.
+        target: String,
+        /// Where that stands.
+        tip: Commit,
+    },
+    /// A lead takes up the run, for the first time or again, and may start things.
+    TakeUp {
+        /// How it shall go.
+        settings: Settings,
+    },
+    /// What the roadmap says now about the phases of the run.
+    Roadmap {
+        /// Which phases the run takes in.
+        scope: Scope,
+        /// Those phases.
+        phases: Vec<PhaseSpec>,
+    },
+    /// A record of a worker.
+    Report {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Of which attempt.
+        attempt: u32,
+        /// Its number in the worker's journal.
+        seq: u64,
+        /// What it says.
+        report: Report,
+    },
+    /// A worker and all it started are gone; everything it wrote has been read.
+    Gone {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// An effect came to its end.
+    Finished {
+        /// Its number.
+        id: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// Somebody wants something.
+    Command {
+        /// The number of the command in its file.
+        seq: u64,
+        /// What is wanted.
+        command: Command,
+    },
+    /// Nothing new shall be started.
+    Hold(Hold),
+}
+
+/// What a lead writes down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A run began.
+    Begun {
+        /// Its id.
+        run: String,
+        /// The branch it is for.
+        target: String,
+        /// Where that stood.
+        tip: Commit,
+    },
+    /// A lead took it up.
+    TakenUp {
+        /// How it goes.
+        settings: Settings,
+    },
+    /// The roadmap was read and says something new.
+    Planned {
+        /// Which phases the run takes in.
+        scope: Scope,
+        /// All phases of the run.
+        phases: Vec<PhaseSpec>,
+    },
+    /// An effect is about to be released.
+    Intended {
+        /// Its number.
+        id: u64,
+        /// What it is.
+        effect: Effect,
+    },
+    /// An effect came to its end.
+    Finished {
+        /// Its number.
+        id: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// A worker's record was read.
+    Reported {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Of which attempt.
+        attempt: u32,
+        /// Its number in the worker's journal.
+        seq: u64,
+        /// What it says.
+        report: Report,
+    },
+    /// A phase has a new status.
+    Moved {
+        /// Which.
+        phase: PhaseNumber,
+        /// Its attempt from now on.
+        attempt: u32,
+        /// The status.
+        to: Status,
+        /// The reason, for people.
+        why: String,
+    },
+    /// A worker is to be ended.
+    Halted {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Why.
+        how: Halt,
+    },
+    /// A worker ended without a last word.
+    Died {
+        /// Whose.
+        phase: PhaseNumber,
+    },
+    /// A person is asked.
+    Asked {
+        /// The question.
+        item: Item,
+    },
+    /// A person answered, or the question is no longer of interest.
+    Answered {
+        /// The number of the question.
+        item: u32,
+        /// The answer.
+        text: String,
+    },
+    /// A command was read.
+    Commanded {
+        /// Its number in its file.
+        seq: u64,
+        /// What it wants.
+        command: Command,
+        /// What became of it, for people.
+        effect: String,
+    },
+    /// Too many phases failed, or a person closed the breaker again.
+    Breaker {
+        /// Whether it is open.
+        open: bool,
+    },
+    /// Whether anything new is started.
+    Held {
+        /// The new hold.
+        hold: Hold,
+    },
+}
+
+/// What a lead wants done. Each looks before it acts, so that doing it again is safe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Make the worktree of a phase, and claim the phase for it.
+    Prepare {
+        /// The phase.
+        phase: PhaseNumber,
+        /// The attempt it is for.
+        attempt: u32,
+        /// What it starts from.
+        base: Commit,
+    },
+    /// Start a worker.
+    Start {
+        /// What the worker must know.
+        brief: Brief,
+    },
+    /// Tell a worker something.
+    Tell {
+        /// Whose worker.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+        /// The number of the note, counted from one.
+        n: u32,
+        /// What to tell.
+        note: Note,
+    },
+    /// End a worker and all it started.
+    End {
+        /// Whose worker.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// Merge a complete phase into the run's own target.
+    Merge {
+        /// The phase.
+        phase: PhaseNumber,
+        /// Its attempt.
+        attempt: u32,
+        /// Its last commit.
+        commit: Commit,
+    },
+    /// Bring the target branch to where the run is.
+    Follow {
+        /// The commit to follow to.
+        commit: Commit,
+    },
+    /// Write and commit the planning files at the end.
+    Close {
+        /// The commit to build on.
+        commit: Commit,
+    },
+}
+
+/// What came of an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is done and there is nothing to say about it.
+    Done,
+    /// The worktree is there.
+    Prepared {
+        /// What it stands on.
+        base: Commit,
+    },
+    /// The work is in the run's target.
+    Merged {
+        /// The new tip.
+        commit: Commit,
+    },
+    /// The merge would conflict.
+    Conflict {
+        /// In which files.
+        files: Vec<String>,
+    },
+    /// The target branch did not follow.
+    Refused {
+        /// Why.
+        reason: String,
+        /// What a person can do.
+        command: String,
+    },
+    /// It could not be done.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}

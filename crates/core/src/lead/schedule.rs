@@ -1,0 +1,123 @@
+//! What may happen next: starts, merges, following, closing. One thing at a time, until at rest.
+
+use super::decide::Draft;
+use super::{Effect, Event, Hold, Lead, Status};
+use crate::machine::Decision;
+use crate::phase::PhaseNumber;
+
+/// One thing that may happen next.
+enum Next {
+    /// A worker does not end by itself.
+    End(PhaseNumber),
+    Merge(PhaseNumber),
+    Start(PhaseNumber),
+    Close,
+    Follow,
+}
+
+pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)> {
+    let mut draft = Draft::new(lead);
+    match next(lead, now) {
+        Some(Next::End(phase)) => {
+            draft.move_to(phase, Status::Ending, "its worker did not end by itself");
+            let attempt = lead.phases[&phase].attempt;
+            draft.intend(Effect::End { phase, attempt });
+        }
+        Some(Next::Merge(phase)) => {
+            let track = &lead.phases[&phase];
+            let why = if lead.settings.merge_at_once {
+                "it is complete".to_owned()
+            } else {
+                format!("wave {} is closed", track.wave)
+            };
+            draft.move_to(phase, Status::Merging, &why);
+            let commit = track.commit.clone().unwrap_or_default();
+            draft.intend(Effect::Merge { phase, attempt: track.attempt, commit });
+        }
+        Some(Next::Start(phase)) => start(&mut draft, phase),
+        Some(Next::Close) => draft.intend(Effect::Close { commit: lead.tip.clone() }),
+        Some(Next::Follow) => draft.intend(Effect::Follow { commit: lead.tip.clone() }),
+        None => {}
+    }
+    draft.decision()
+}
+
+fn start(draft: &mut Draft<'_>, phase: PhaseNumber) {
+    let track = &draft.lead.phases[&phase];
+    let attempt = track.attempt + 1;
+    let why = match track.spec.depends_on.as_slice() {
+        _ if attempt > 1 => format!("attempt {attempt}: {}", track.why),
+        [] => "it depends on nothing".to_owned(),
+        all => format!("merged before it: {}", list(all)),
+    };
+    draft.events.push(Event::Moved { phase, attempt, to: Status::Preparing, why });
+    draft.intend(Effect::Prepare { phase, attempt, base: draft.lead.tip.clone() });
+}
+
+/// Names phases: `1, 2`.
+pub(super) fn list(numbers: &[PhaseNumber]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns whether anything is about to happen, now or after a while.
+pub(super) fn has_next(lead: &Lead) -> bool {
+    next(lead, u64::MAX).is_some()
+}
+
+fn next(lead: &Lead, now: u64) -> Option<Next> {
+    let overdue = lead
+        .live()
+        .find(|track| track.status == Status::Running && track.due.is_some_and(|due| due <= now));
+    if let Some(track) = overdue {
+        return Some(Next::End(track.spec.number));
+    }
+    if let Some(phase) = next_merge(lead) {
+        return Some(Next::Merge(phase));
+    }
+    if let Some(phase) = next_start(lead)
+        && start_due(lead).is_none_or(|due| due <= now)
+    {
+        return Some(Next::Start(phase));
+    }
+    if lead.merging.is_some() || !lead.run_is_begun() {
+        return None;
+    }
+    if lead.is_merged() && !lead.closed {
+        return lead.open.is_empty().then_some(Next::Close);
+    }
+    let follows = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));
+    let behind = lead.followed.as_ref() != Some(&lead.tip);
+    (behind && !follows).then_some(Next::Follow)
+}
+
+/// Returns the phase to merge next: one at a time, when its wave is closed.
+fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
+    if lead.merging.is_some() {
+        return None;
+    }
+    let is_open = |wave: usize| lead.unsettled.get(&wave).is_some_and(|count| *count > 0);
+    let mut ready = lead.to_merge.iter();
+    ready.find(|number| lead.settings.merge_at_once || !is_open(lead.phases[number].wave)).copied()
+}
+
+fn next_start(lead: &Lead) -> Option<PhaseNumber> {
+    let has_slot = lead.live.len() < lead.settings.max_workers.max(1);
+    let may_start = has_slot && lead.hold == Hold::None && !lead.breaker;
+    lead.ready.first().filter(|_| may_start).copied()
+}
+
+fn start_due(lead: &Lead) -> Option<u64> {
+    lead.last_start.map(|last| last + lead.settings.stagger_ms)
+}
+
+pub(super) fn deadline(lead: &Lead) -> Option<u64> {
+    let start = next_start(lead).and_then(|_| start_due(lead));
+    let running = lead.live().filter(|track| track.status == Status::Running);
+    running.filter_map(|track| track.due).chain(start).min()
+}
+
+impl Lead {
+    fn run_is_begun(&self) -> bool {
+        !self.run.is_empty() && !self.phases.is_empty()
+    }
+}

@@ -1,0 +1,296 @@
+//! A lead driven by hand: a diamond of four phases.
+
+use super::*;
+use crate::item::Ask;
+use crate::machine::step;
+
+fn number(text: &str) -> PhaseNumber {
+    PhaseNumber::parse(text).unwrap()
+}
+
+fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
+    PhaseSpec {
+        number: number(text),
+        name: format!("Phase {text}"),
+        depends_on: depends_on.iter().map(|n| number(n)).collect(),
+        done: false,
+    }
+}
+
+/// A lead with what it wants done, in order.
+struct Table {
+    lead: Lead,
+    wanted: Vec<(u64, Effect)>,
+    events: Vec<Event>,
+    now: u64,
+}
+
+impl Table {
+    fn new(settings: Settings, phases: Vec<PhaseSpec>) -> Self {
+        let lead = Lead::default();
+        let mut table = Self { lead, wanted: Vec::new(), events: Vec::new(), now: 1_000 };
+        let (run, target, tip) = ("r".to_owned(), "main".to_owned(), "c0".to_owned());
+        table.put(&Input::Begin { run, target, tip });
+        table.put(&Input::TakeUp { settings });
+        table.put(&Input::Roadmap { scope: Scope::All, phases });
+        table
+    }
+
+    fn diamond(settings: Settings) -> Self {
+        let phases =
+            vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["1"]), spec("4", &["2", "3"])];
+        Self::new(settings, phases)
+    }
+
+    fn put(&mut self, input: &Input) {
+        self.now += 1_000;
+        let decision = step(&mut self.lead, Some(input), self.now);
+        self.events.extend(decision.events);
+        self.wanted.extend(decision.effects);
+    }
+
+    /// Finishes the oldest wanted effect of a kind.
+    fn finish(&mut self, is: impl Fn(&Effect) -> bool, outcome: Outcome) {
+        let at = self.wanted.iter().position(|(_, effect)| is(effect)).expect("such an effect");
+        let (id, _) = self.wanted.remove(at);
+        self.put(&Input::Finished { id, outcome });
+    }
+
+    fn prepare_and_start(&mut self, phase: &str) {
+        let phase = number(phase);
+        let base = Outcome::Prepared { base: "c0".to_owned() };
+        self.finish(|e| matches!(e, Effect::Prepare { phase: p, .. } if *p == phase), base);
+        self.finish(
+            |e| matches!(e, Effect::Start { brief } if brief.phase == phase),
+            Outcome::Done,
+        );
+    }
+
+    fn say(&mut self, phase: &str, seq: u64, report: Report) {
+        let phase = number(phase);
+        let attempt = self.lead.phases[&phase].attempt;
+        self.put(&Input::Report { phase, attempt, seq, report });
+    }
+
+    fn end(&mut self, phase: &str, seq: u64, report: Report) {
+        self.say(phase, seq, report);
+        let phase = number(phase);
+        let attempt = self.lead.phases[&phase].attempt;
+        self.put(&Input::Gone { phase, attempt });
+    }
+
+    fn complete(&mut self, phase: &str) {
+        self.prepare_and_start(phase);
+        self.end(phase, 1, Report::Complete { commit: format!("p{phase}") });
+    }
+
+    fn merge(&mut self, commit: &str) {
+        let merged = Outcome::Merged { commit: commit.to_owned() };
+        self.finish(|e| matches!(e, Effect::Merge { .. }), merged);
+    }
+
+    /// Finishes all that only tells or follows.
+    fn settle(&mut self) {
+        let is_small = |e: &Effect| matches!(e, Effect::Follow { .. } | Effect::Tell { .. });
+        while self.wanted.iter().any(|(_, effect)| is_small(effect)) {
+            self.finish(is_small, Outcome::Done);
+        }
+    }
+
+    fn status(&self, phase: &str) -> Status {
+        self.lead.phases[&number(phase)].status
+    }
+}
+
+#[test]
+fn runs_a_diamond_to_its_end() {
+    let mut table = Table::diamond(Settings::default());
+    assert_eq!(table.status("2"), Status::Waiting);
+    table.complete("1");
+    table.merge("m1");
+    table.complete("2");
+    assert_eq!(table.status("2"), Status::Complete, "its wave is not closed");
+    table.complete("3");
+    table.merge("m2");
+    assert_eq!(table.status("4"), Status::Waiting);
+    table.merge("m3");
+    assert_eq!(table.status("4"), Status::Preparing);
+    table.complete("4");
+    table.merge("m4");
+    table.settle();
+    table.finish(
+        |e| matches!(e, Effect::Close { .. }),
+        Outcome::Merged { commit: "closed".to_owned() },
+    );
+    table.settle();
+    assert_eq!(table.lead.standing(), Standing::Done);
+    assert_eq!(table.lead.followed.as_deref(), Some("closed"));
+}
+
+#[test]
+fn merges_at_once_where_that_is_wanted() {
+    let mut table = Table::diamond(Settings { merge_at_once: true, ..Settings::default() });
+    table.complete("1");
+    table.merge("m1");
+    table.complete("2");
+    assert_eq!(table.status("2"), Status::Merging);
+}
+
+#[test]
+fn ignores_what_an_older_attempt_or_an_older_record_says() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    table.say("1", 5, Report::Plans { done: 1, total: 2 });
+    table.say("1", 5, Report::Plans { done: 2, total: 2 });
+    table.say("1", 4, Report::Complete { commit: "early".to_owned() });
+    let track = &table.lead.phases[&number("1")];
+    assert_eq!((track.plans, track.last.clone()), ((1, 2), None));
+    let phase = number("1");
+    table.put(&Input::Gone { phase, attempt: 1 });
+    assert_eq!(table.lead.phases[&phase].attempt, 2);
+    let late = Report::Complete { commit: "late".to_owned() };
+    table.put(&Input::Report { phase, attempt: 1, seq: 9, report: late });
+    table.put(&Input::Gone { phase, attempt: 1 });
+    assert_eq!(table.status("1"), Status::Preparing);
+}
+
+#[test]
+fn a_worker_that_keeps_dying_fails_its_phase() {
+    let mut table = Table::diamond(Settings::default());
+    let phase = number("1");
+    for attempt in 1..=4 {
+        table.prepare_and_start("1");
+        table.put(&Input::Gone { phase, attempt });
+    }
+    assert_eq!(table.status("1"), Status::Failed);
+    assert_eq!(table.lead.standing(), Standing::Failed);
+    let item = table.lead.open_items().next().unwrap();
+    assert!(item.ask.question.contains("died 4 times"), "{}", item.ask.question);
+}
+
+#[test]
+fn a_parked_phase_holds_no_slot_and_goes_on_when_answered() {
+    let settings = Settings { max_workers: 1, ..Settings::default() };
+    let mut table = Table::new(settings, vec![spec("1", &[]), spec("2", &[])]);
+    table.prepare_and_start("1");
+    let ask = Ask {
+        key: "1/discuss/1".to_owned(),
+        kind: ItemKind::Discuss,
+        question: "What?".to_owned(),
+        choices: Vec::new(),
+    };
+    table.say("1", 1, Report::Asked { ask: ask.clone() });
+    table.say("1", 2, Report::Asked { ask });
+    assert_eq!(table.lead.items.len(), 1, "a question is put once");
+    table.end("1", 3, Report::Parked);
+    assert_eq!((table.status("1"), table.status("2")), (Status::Parked, Status::Preparing));
+    let command = Command::Answer { item: 1, text: "This.".to_owned() };
+    table.put(&Input::Command { seq: 1, command: command.clone() });
+    assert_eq!(table.status("1"), Status::Waiting);
+    let events = table.events.len();
+    table.put(&Input::Command { seq: 1, command });
+    assert_eq!(table.events.len(), events, "a command counts once");
+    table.complete("2");
+    table.finish(
+        |e| matches!(e, Effect::Prepare { .. }),
+        Outcome::Prepared { base: "c0".to_owned() },
+    );
+    let brief = table.wanted.iter().find_map(|(_, effect)| match effect {
+        Effect::Start { brief } => Some(brief),
+        _ => None,
+    });
+    assert_eq!(brief.unwrap().answers[0].text, "This.");
+}
+
+#[test]
+fn failure_names_what_it_blocks_and_the_breaker_stops_starts() {
+    let phases =
+        vec![spec("1", &[]), spec("2", &[]), spec("3", &[]), spec("4", &["1"]), spec("5", &["4"])];
+    let mut table = Table::new(Settings::default(), phases);
+    for phase in ["1", "2", "3"] {
+        table.prepare_and_start(phase);
+    }
+    table.end("1", 1, Report::Failed { reason: "tests fail".to_owned() });
+    let why = &table.lead.phases[&number("1")].why;
+    assert_eq!(why, "tests fail; blocks 4, 5; 2, 3 still running");
+    assert!(!table.lead.breaker);
+    table.end("2", 1, Report::Failed { reason: "disk".to_owned() });
+    assert!(table.lead.breaker);
+    let told = table
+        .wanted
+        .iter()
+        .any(|(_, effect)| matches!(effect, Effect::Tell { phase, .. } if *phase == number("3")));
+    assert!(told, "the third is told to rest");
+    table.end("3", 1, Report::Stopped { how: Halt::Paused });
+    table.settle();
+    assert_eq!(table.lead.standing(), Standing::Failed);
+    let breaker = table.lead.open_items().find(|i| i.ask.kind == ItemKind::Breaker).unwrap().id;
+    let command = Command::Answer { item: breaker, text: "continue".to_owned() };
+    table.put(&Input::Command { seq: 1, command });
+    assert_eq!(table.status("3"), Status::Preparing);
+}
+
+#[test]
+fn a_wave_closes_over_phases_that_wait_in_vain() {
+    // 3 waits for the failed 1 in the same wave as 4, which must be merged all the same.
+    let phases = vec![spec("1", &[]), spec("2", &[]), spec("3", &["1"]), spec("4", &["2"])];
+    let settings = Settings { circuit_breaker: 0, ..Settings::default() };
+    let mut table = Table::new(settings, phases);
+    table.prepare_and_start("1");
+    table.end("1", 1, Report::Failed { reason: "no".to_owned() });
+    table.complete("2");
+    table.merge("m2");
+    table.complete("4");
+    assert_eq!(table.status("4"), Status::Merging);
+}
+
+#[test]
+fn cancel_ends_a_worker_that_does_not_listen() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    let phase = Some(number("1"));
+    table.put(&Input::Command { seq: 1, command: Command::Cancel { phase } });
+    let due = table.lead.deadline().unwrap();
+    assert!(step(&mut table.lead, None, due - 1).events.is_empty());
+    let decision = step(&mut table.lead, None, due);
+    assert!(matches!(decision.effects[0].1, Effect::End { .. }));
+    table.put(&Input::Gone { phase: number("1"), attempt: 1 });
+    assert_eq!(table.status("1"), Status::Cancelled);
+}
+
+#[test]
+fn the_roadmap_may_change_during_a_run() {
+    let mut table = Table::diamond(Settings::default());
+    table.complete("1");
+    let mut phases = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["2"]), spec("5", &["1"])];
+    phases[0].done = true;
+    table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
+    assert_eq!(table.status("4"), Status::Cancelled);
+    let events = table.events.len();
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.events.len(), events, "nothing new, nothing written");
+    table.merge("m1");
+    assert_eq!((table.status("3"), table.status("5")), (Status::Waiting, Status::Waiting));
+    table.prepare_and_start("2");
+}
+
+#[test]
+fn a_journal_read_again_gives_the_same_state() {
+    let mut table = Table::diamond(Settings::default());
+    table.complete("1");
+    table.merge("m1");
+    let mut again = Lead::default();
+    for event in &table.events {
+        let line = serde_json::to_string(event).unwrap();
+        again.apply(&serde_json::from_str(&line).unwrap(), 0);
+    }
+    let strip = |lead: &Lead| {
+        let mut lead = lead.clone();
+        lead.last_start = None;
+        for track in lead.phases.values_mut() {
+            (track.since, track.started, track.due) = (0, None, None);
+        }
+        lead
+    };
+    assert_eq!(strip(&again), strip(&table.lead));
+}

@@ -1,0 +1,308 @@
+//! What reaches a worker, what it writes down, and what it wants done. Closed lists, plain data.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::Answer;
+use crate::report::{Brief, Halt, Note, Report};
+use crate::stage::Gates;
+
+/// A job that an agent does, or a command in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Finds out what a phase needs.
+    Researcher,
+    /// Writes the plans.
+    Planner,
+    /// Reads the plans.
+    PlanChecker,
+    /// Carries out a plan.
+    Executor,
+    /// Checks the result.
+    Verifier,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Self; 5] =
+        [Self::Researcher, Self::Planner, Self::PlanChecker, Self::Executor, Self::Verifier];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Researcher => "researcher",
+            Self::Planner => "planner",
+            Self::PlanChecker => "plan-checker",
+            Self::Executor => "executor",
+            Self::Verifier => "verifier",
+        }
+    }
+}
+
+/// How a phase is to go, as the project's settings say at the moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Whether there is a research stage.
+    pub research: bool,
+    /// Whether plans are checked.
+    pub plan_check: bool,
+    /// Whether there is a refine stage.
+    pub verifier: bool,
+    /// Where a person is asked.
+    pub gates: Gates,
+    /// Whether a blocker stops the whole phase.
+    pub strict: bool,
+    /// How often a task is tried.
+    pub tries_max: u32,
+    /// How long the phase may take.
+    pub wall_max_ms: Option<u64>,
+    /// The roles that somebody fills.
+    pub roles: BTreeSet<Role>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            research: true,
+            plan_check: true,
+            verifier: true,
+            gates: Gates::None,
+            strict: false,
+            tries_max: 1,
+            wall_max_ms: None,
+            roles: BTreeSet::from([Role::Executor, Role::Verifier]),
+        }
+    }
+}
+
+/// What is there of a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// How the phase is to go.
+    pub settings: Settings,
+    /// What the phase is for.
+    pub goal: String,
+    /// What must be true at its end.
+    pub criteria: Vec<String>,
+    /// Whether the roadmap wants no discussion.
+    pub skip_discuss: bool,
+    /// Whether there is a CONTEXT.md.
+    pub context: bool,
+    /// Whether there is a RESEARCH.md.
+    pub research: bool,
+    /// The plans, ordered by wave and id.
+    pub plans: Vec<FoundPlan>,
+    /// What VERIFICATION.md says.
+    pub verification: Option<Verdict>,
+}
+
+/// A plan that is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundPlan {
+    /// Its id.
+    pub id: String,
+    /// Its wave.
+    pub wave: u32,
+    /// The plans of this phase that come before it.
+    pub depends_on: Vec<String>,
+    /// Its tasks.
+    pub tasks: Vec<FoundTask>,
+    /// Whether it is complete.
+    pub done: bool,
+    /// The tasks that are committed, counted from one.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tasks_done: BTreeSet<usize>,
+    /// Why it cannot be carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A task of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundTask {
+    /// Its name.
+    pub name: String,
+    /// What a person is asked, where the task waits for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The words the person may choose from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+/// What a checker says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// All is well.
+    Passed,
+    /// Something is missing.
+    Gaps {
+        /// What.
+        text: String,
+    },
+    /// A person must look.
+    HumanNeeded {
+        /// At what.
+        text: String,
+    },
+}
+
+/// What reaches a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// It begins.
+    Begin {
+        /// What it is about.
+        brief: Brief,
+        /// Its process.
+        pid: u32,
+    },
+    /// An effect came to its end.
+    Finished {
+        /// Its number.
+        id: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// The lead says something.
+    Told(Note),
+    /// The lead has not confirmed what it was told for too long.
+    Unheard {
+        /// What to note about it.
+        text: String,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// What a worker writes down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// It was told what it is about.
+    Briefed {
+        /// What.
+        brief: Brief,
+    },
+    /// An effect is about to be released.
+    Intended {
+        /// Its number.
+        id: u64,
+        /// What it is.
+        effect: Effect,
+    },
+    /// An effect came to its end.
+    Finished {
+        /// Its number.
+        id: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// It is to be ended.
+    Halted {
+        /// Why.
+        how: Halt,
+    },
+    /// What it is doing is cut off.
+    Interrupted,
+    /// The lead does not answer.
+    Unheard {
+        /// What was noted about it.
+        text: String,
+    },
+    /// The lead is told something.
+    Reported(Report),
+}
+
+/// What a worker wants done. Each looks before it acts, so that doing it again is safe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Look at what is there.
+    Look,
+    /// Write CONTEXT.md.
+    WriteContext {
+        /// What a person answered; empty where nobody was asked.
+        answers: Vec<Answer>,
+    },
+    /// Let a role do its job.
+    RunRole {
+        /// Which.
+        role: Role,
+        /// How often it has done it before.
+        round: u32,
+    },
+    /// Carry out a task, check it and commit it.
+    RunTask {
+        /// The plan.
+        plan: String,
+        /// The task, counted from one.
+        task: usize,
+    },
+    /// Write a plan's summary and make its closing commit.
+    ClosePlan {
+        /// The plan.
+        plan: String,
+        /// When it began.
+        began: u64,
+    },
+    /// Make the last commit of the phase.
+    ClosePhase,
+    /// Keep what is not committed, and write down where to go on.
+    Checkpoint {
+        /// `failed`, `paused`, `cancelled` or `timeout`.
+        status: String,
+        /// Why.
+        reason: String,
+        /// The plan it was at.
+        plan: Option<String>,
+        /// The task it was at.
+        task: Option<usize>,
+    },
+    /// Note something in STATUS.md.
+    NoteStatus {
+        /// What.
+        text: String,
+    },
+    /// Cut off what is being done.
+    Interrupt,
+}
+
+/// What came of an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is done and there is nothing to say about it.
+    Done,
+    /// This is there.
+    Found {
+        /// What.
+        found: Found,
+    },
+    /// It is committed.
+    Committed {
+        /// The commit; `None` when there was nothing to commit.
+        commit: Option<String>,
+    },
+    /// A checker's answer.
+    Verdict {
+        /// Which.
+        #[serde(flatten)]
+        verdict: Verdict,
+    },
+    /// It cannot go on without a decision.
+    Blocked {
+        /// What is in the way.
+        text: String,
+    },
+    /// It was cut off.
+    Interrupted,
+    /// It could not be done.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}

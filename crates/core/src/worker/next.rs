@@ -1,0 +1,304 @@
+//! What a worker does next: one thing at a time, until it waits for it or has ended.
+
+use super::execute;
+use super::{Effect, Event, Found, Role, Verdict, Worker};
+use crate::item::{Ask, ItemKind};
+use crate::machine::Decision;
+use crate::report::{Halt, Report};
+use crate::stage::Stage;
+
+/// How often research and planning are tried.
+const ROLE_TRIES: u32 = 2;
+/// How often planner and checker may pass the plans to each other.
+const CHECK_ROUNDS_MAX: u32 = 3;
+
+/// The answers to a gate.
+const APPROVE: &str = "approve";
+const REJECT: &str = "reject";
+/// The answers to gaps, and to blockers.
+pub(super) const RETRY: &str = "retry";
+const ACCEPT: &str = "accept";
+pub(super) const FAIL: &str = "fail";
+
+/// What comes next.
+pub(super) enum Next {
+    Do(Effect),
+    Say(Report),
+    /// A stage is over; say what it left.
+    Over(String),
+    /// The phase cannot go on.
+    Fail(String),
+    /// A person is asked; the worker ends when all questions are put.
+    Ask(Vec<Ask>),
+}
+
+pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effect)> {
+    let mut decision = Decision::default();
+    if worker.ended || worker.brief.is_none() {
+        return decision;
+    }
+    if worker.busy.is_some() {
+        interrupt(worker, now, &mut decision);
+        return decision;
+    }
+    let events = &mut decision.events;
+    match next(worker, now) {
+        Next::Do(effect) => {
+            let id = worker.next_effect;
+            events.push(Event::Intended { id, effect: effect.clone() });
+            decision.effects.push((id, effect));
+        }
+        Next::Say(report) => events.push(Event::Reported(report)),
+        Next::Over(artifact) => over(worker, artifact, events),
+        Next::Fail(reason) => events.push(Event::Reported(Report::Failed { reason })),
+        Next::Ask(asks) => {
+            let new = asks.into_iter().filter(|ask| !worker.asked.contains(&ask.key));
+            events.extend(new.map(|ask| Event::Reported(Report::Asked { ask })));
+            events.push(Event::Reported(Report::Parked));
+        }
+    }
+    decision
+}
+
+/// Cuts off what is being done, once, when the phase is cancelled or its time is up.
+fn interrupt(worker: &Worker, now: u64, decision: &mut Decision<Event, (u64, Effect)>) {
+    let timeout = worker.halt.is_none() && is_overdue(worker, now);
+    if timeout {
+        decision.events.push(Event::Halted { how: Halt::Timeout });
+    }
+    let is_long = matches!(worker.busy, Some((_, Effect::RunTask { .. } | Effect::RunRole { .. })));
+    let must_end = timeout || matches!(worker.halt, Some(Halt::Cancelled | Halt::Timeout));
+    if must_end && is_long && !worker.interrupted {
+        decision.events.push(Event::Interrupted);
+        decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt));
+    }
+}
+
+fn is_overdue(worker: &Worker, now: u64) -> bool {
+    let wall = worker.found.as_ref().and_then(|found| found.settings.wall_max_ms);
+    wall.is_some_and(|wall| worker.began + wall <= now)
+}
+
+/// Ends a stage: after a gate the next one begins, after the last one the phase is over.
+fn over(worker: &Worker, artifact: String, events: &mut Vec<Event>) {
+    let from = worker.stage;
+    let Some(to) = from.map_or(Some(Stage::Discuss), Stage::next) else {
+        return;
+    };
+    events.push(Event::Reported(Report::Stage { from, to, artifact }));
+}
+
+fn next(worker: &Worker, now: u64) -> Next {
+    if let Some(how) = worker.halt {
+        return halt(worker, how);
+    }
+    if is_overdue(worker, now) {
+        return halt(worker, Halt::Timeout);
+    }
+    let Some(stage) = worker.stage else {
+        return Next::Over(String::new());
+    };
+    let Some(found) = &worker.found else {
+        return if worker.blind < ROLE_TRIES { Next::Do(Effect::Look) } else { give_up(worker) };
+    };
+    let next = match stage {
+        Stage::Discuss => discuss(worker, found),
+        Stage::Research => research(worker, found),
+        Stage::Plan => plan(worker, found),
+        Stage::Execute => execute::execute(worker, found),
+        Stage::Refine => return refine(worker, found),
+    };
+    match next {
+        Next::Over(artifact) => gate(worker, found, stage, artifact),
+        Next::Fail(reason) => fail(worker, reason),
+        next => next,
+    }
+}
+
+fn halt(worker: &Worker, how: Halt) -> Next {
+    if worker.checkpointed {
+        return Next::Say(Report::Stopped { how });
+    }
+    let reason = match how {
+        Halt::Paused => "a person paused it",
+        Halt::Cancelled => "a person cancelled it",
+        Halt::Timeout => "it took longer than allowed; its work may be incomplete",
+    };
+    checkpoint(worker, how.name(), reason)
+}
+
+/// Fails after a checkpoint.
+fn fail(worker: &Worker, reason: String) -> Next {
+    if worker.checkpointed { Next::Fail(reason) } else { checkpoint(worker, "failed", &reason) }
+}
+
+fn give_up(worker: &Worker) -> Next {
+    let reason = worker.problem.clone().unwrap_or_else(|| "it does not work".to_owned());
+    fail(worker, reason)
+}
+
+fn checkpoint(worker: &Worker, status: &str, reason: &str) -> Next {
+    let plan = worker.plan.as_ref().map(|(plan, _)| plan.clone());
+    let done = plan.as_ref().and_then(|plan| worker.tasks_done.get(plan));
+    let task = plan.as_ref().map(|_| done.map_or(0, std::collections::BTreeSet::len) + 1);
+    let (status, reason) = (status.to_owned(), reason.to_owned());
+    Next::Do(Effect::Checkpoint { status, reason, plan, task })
+}
+
+/// Asks a person before the next stage, where that is wanted.
+fn gate(worker: &Worker, found: &Found, stage: Stage, artifact: String) -> Next {
+    let phase = worker.phase();
+    // A discussion that was over before needs no further confirmation.
+    let prefix = format!("{phase}/discuss/");
+    let was_asked = worker.answers().iter().any(|answer| answer.key.starts_with(&prefix));
+    let is_wanted =
+        found.settings.gates.stop_after(stage) && (stage != Stage::Discuss || was_asked);
+    let key = format!("{phase}/gate/{}", stage.name());
+    let answer = worker.answers_to(&key).last().map(|answer| answer.text.as_str());
+    match answer {
+        Some(REJECT) => fail(worker, format!("a person stopped it after {}", stage.name())),
+        None if is_wanted => Next::Ask(vec![Ask {
+            key,
+            kind: ItemKind::Gate,
+            question: format!("Phase {phase}: {} is over ({artifact}). Go on?", stage.name()),
+            choices: vec![APPROVE.to_owned(), REJECT.to_owned()],
+        }]),
+        _ => Next::Over(artifact),
+    }
+}
+
+fn discuss(worker: &Worker, found: &Found) -> Next {
+    if found.context {
+        return Next::Over("CONTEXT.md".to_owned());
+    }
+    if worker.tries > 1 {
+        return Next::Fail(worker.problem.clone().unwrap_or_default());
+    }
+    if found.skip_discuss {
+        return Next::Do(Effect::WriteContext { answers: Vec::new() });
+    }
+    let asks = questions(&worker.phase(), found);
+    let is_open = |ask: &Ask| worker.answers_to(&ask.key).next().is_none();
+    let open: Vec<_> = asks.iter().filter(|ask| is_open(ask)).cloned().collect();
+    if !open.is_empty() {
+        return Next::Ask(open);
+    }
+    let answers = asks.iter().filter_map(|ask| worker.answers_to(&ask.key).last().cloned());
+    Next::Do(Effect::WriteContext { answers: answers.collect() })
+}
+
+/// Returns the questions that are put where no agent thinks of better ones.
+fn questions(phase: &str, found: &Found) -> Vec<Ask> {
+    let ask = |n: usize, question: String| Ask {
+        key: format!("{phase}/discuss/{n}"),
+        kind: ItemKind::Discuss,
+        question,
+        choices: Vec::new(),
+    };
+    let goal = if found.goal.is_empty() { "this phase" } else { &found.goal };
+    let mut asks = vec![ask(1, format!("Phase {phase}, {goal}: what is decided already?"))];
+    for (n, criterion) in found.criteria.iter().enumerate() {
+        asks.push(ask(n + 2, format!("Phase {phase}, \"{criterion}\": how exactly?")));
+    }
+    asks.push(ask(
+        found.criteria.len() + 2,
+        format!("Phase {phase}: what is left to the worker, and what is for later?"),
+    ));
+    asks
+}
+
+fn research(worker: &Worker, found: &Found) -> Next {
+    if found.research {
+        return Next::Over("RESEARCH.md".to_owned());
+    }
+    if !found.settings.research {
+        return Next::Over("research is switched off".to_owned());
+    }
+    if !found.settings.roles.contains(&Role::Researcher) {
+        return Next::Over("no researcher is set".to_owned());
+    }
+    if worker.role_done {
+        return Next::Fail("the researcher left no RESEARCH.md".to_owned());
+    }
+    run_role(worker, Role::Researcher)
+}
+
+fn run_role(worker: &Worker, role: Role) -> Next {
+    if worker.tries >= ROLE_TRIES {
+        let problem = worker.problem.clone().unwrap_or_default();
+        return Next::Fail(format!("{}: {problem}", role.name()));
+    }
+    Next::Do(Effect::RunRole { role, round: worker.rounds })
+}
+
+fn plan(worker: &Worker, found: &Found) -> Next {
+    let roles = &found.settings.roles;
+    let phase = worker.phase();
+    if found.plans.is_empty() && !roles.contains(&Role::Planner) {
+        return ask_again(worker, &format!("{phase}/plans"), |key| Ask {
+            key,
+            kind: ItemKind::Plans,
+            question: format!("Phase {phase} has no plans and nobody to write them. Look again?"),
+            choices: vec![RETRY.to_owned(), FAIL.to_owned()],
+        });
+    }
+    let wants_check = found.settings.plan_check && roles.contains(&Role::PlanChecker);
+    let is_checked = worker.checked || !wants_check;
+    if found.plans.is_empty() || (worker.rounds > 0 && !worker.role_done && !is_checked) {
+        if found.plans.is_empty() && worker.role_done {
+            return Next::Fail("the planner left no plans".to_owned());
+        }
+        if worker.rounds >= CHECK_ROUNDS_MAX {
+            return Next::Fail(format!("the plans were refused {CHECK_ROUNDS_MAX} times"));
+        }
+        return run_role(worker, Role::Planner);
+    }
+    if let Some(plan) = found.plans.iter().find(|plan| plan.problem.is_some()) {
+        let problem = plan.problem.as_deref().unwrap_or_default();
+        return Next::Fail(format!("plan {}: {problem}", plan.id));
+    }
+    if !is_checked {
+        return run_role(worker, Role::PlanChecker);
+    }
+    Next::Over(match found.plans.len() {
+        1 => "1 plan".to_owned(),
+        count => format!("{count} plans"),
+    })
+}
+
+/// Asks once more after each answer that wants it; fails on the answer that gives up.
+pub(super) fn ask_again(worker: &Worker, stem: &str, ask: impl Fn(String) -> Ask) -> Next {
+    let count = worker.answers_to(stem).count();
+    if worker.answers_to(stem).last().is_some_and(|answer| answer.text == FAIL) {
+        return Next::Fail("a person gave it up".to_owned());
+    }
+    Next::Ask(vec![ask(format!("{stem}#{}", count + 1))])
+}
+
+fn refine(worker: &Worker, found: &Found) -> Next {
+    if let Some(commit) = &worker.closed {
+        return Next::Say(Report::Complete { commit: commit.clone() });
+    }
+    if worker.tries >= ROLE_TRIES {
+        return give_up(worker);
+    }
+    if !found.settings.verifier || found.verification == Some(Verdict::Passed) {
+        return Next::Do(Effect::ClosePhase);
+    }
+    let phase = worker.phase();
+    let stem = format!("{phase}/gaps");
+    let last = worker.answers_to(&stem).last().map(|answer| answer.text.as_str());
+    match (&worker.verdict, last) {
+        (_, Some(FAIL)) => fail(worker, "a person does not accept the gaps".to_owned()),
+        (_, Some(ACCEPT)) | (Some(Verdict::Passed), _) => Next::Do(Effect::ClosePhase),
+        (Some(Verdict::Gaps { text } | Verdict::HumanNeeded { text }), _) => {
+            ask_again(worker, &stem, |key| Ask {
+                key,
+                kind: ItemKind::Gaps,
+                question: format!("Phase {phase}: {text}"),
+                choices: vec![ACCEPT.to_owned(), RETRY.to_owned(), FAIL.to_owned()],
+            })
+        }
+        (None, _) => Next::Do(Effect::RunRole { role: Role::Verifier, round: 0 }),
+    }
+}
