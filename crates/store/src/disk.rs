@@ -21,6 +21,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
 
 mod append;
+mod journal_file;
 mod lock;
 mod place;
 mod replace;
@@ -37,6 +38,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use append::{Append, Keep};
+pub(crate) use journal_file::{JournalFile, read_from};
 pub use lock::{Holder, Lock, is_locked};
 pub use space::free_bytes;
 pub use spill::spill;
@@ -164,6 +166,17 @@ pub fn strays(dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
         }
     }
     Ok(strays)
+}
+
+/// Makes a directory of the engine's own and those above it that are missing, durably.
+///
+/// Needs no lock: whoever makes the same directory at the same time makes the same thing.
+pub fn create_dir(path: &Path) -> Result<(), DiskError> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.is_dir()).collect();
+    fs::create_dir_all(path).map_err(DiskError::io("create directory", path))?;
+    // Also for one that is there: whoever made it may have been killed before it was durable.
+    sync_parent(path)?;
+    missing.iter().skip(1).try_for_each(|dir| sync_parent(dir))
 }
 
 /// The right to write, held as a lock until it is dropped.

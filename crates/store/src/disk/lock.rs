@@ -154,7 +154,7 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
 /// The kernel queues those who wait, which is fair and wakes them at once, but it knows no
 /// deadline. So the waiting is left to a thread. One that nobody listens to any more gets the lock
 /// at some time, and lets it go by closing the file.
-fn lock_within(file: File, wait: Duration) -> io::Result<Option<File>> {
+pub(super) fn lock_within(file: File, wait: Duration) -> io::Result<Option<File>> {
     match file.try_lock() {
         Ok(()) => return Ok(Some(file)),
         Err(TryLockError::Error(error)) => return Err(error),
@@ -178,7 +178,7 @@ fn lock_blocking(file: &File) -> io::Result<()> {
     }
 }
 
-fn refused(path: &Path, source: io::Error) -> DiskError {
+pub(super) fn refused(path: &Path, source: io::Error) -> DiskError {
     use rustix::io::Errno;
     let unsupported = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS];
     if unsupported.iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error())) {

@@ -1,0 +1,154 @@
+//! Where the files of a run are, below the engine's directory.
+//!
+//! | file | who writes it |
+//! |---|---|
+//! | `runs/<run>/journal.ndjson` | the lead |
+//! | `runs/<run>/commands.ndjson` | people, through commands |
+//! | `runs/<run>/<phase>-<attempt>.ndjson` | the worker, and its agents' messages |
+//! | `runs/<run>/<phase>-<attempt>.inbox.ndjson` | the lead |
+//! | `runs/<run>/<phase>-<attempt>.lock` | held by the worker and all that it started |
+//! | `runs/<run>/logs/<phase>-<attempt>.log` | the worker |
+//!
+//! Only names are made here, and the directories; what is in the files is said by [`crate::journal`].
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mow_core::phase::PhaseNumber;
+use thiserror::Error;
+
+use crate::disk::{self, DiskError};
+use crate::journal::Header;
+use crate::worktree_home::is_plain_name;
+
+/// A name that cannot be the name of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is no name of a run")]
+pub struct RunNameError(String);
+
+/// The directory of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    dir: PathBuf,
+    run: String,
+}
+
+impl RunDir {
+    /// Names the directory of a run; makes nothing.
+    pub fn new(engine_dir: &Path, run: &str) -> Result<Self, RunNameError> {
+        if !is_plain_name(run) {
+            return Err(RunNameError(run.to_owned()));
+        }
+        Ok(Self { dir: home(engine_dir).join(run), run: run.to_owned() })
+    }
+
+    /// Makes the directory, durably; nothing happens when it is there.
+    pub fn create(&self) -> Result<(), DiskError> {
+        disk::create_dir(&self.dir)?;
+        disk::create_dir(&self.dir.join("logs"))
+    }
+
+    /// Returns the directory.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns the name of the run.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Returns the lead's journal.
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("journal.ndjson")
+    }
+
+    /// Returns the file of commands to the lead.
+    pub fn commands(&self) -> PathBuf {
+        self.dir.join("commands.ndjson")
+    }
+
+    /// Returns a worker's journal.
+    pub fn worker_journal(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.worker_file(phase, attempt, "ndjson")
+    }
+
+    /// Returns the file of what the lead tells a worker.
+    pub fn worker_inbox(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.worker_file(phase, attempt, "inbox.ndjson")
+    }
+
+    /// Returns the file that is locked for as long as a worker or anything it started lives.
+    pub fn life_lock(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.worker_file(phase, attempt, "lock")
+    }
+
+    /// Returns the file that keeps a worker's output.
+    pub fn log(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.dir.join("logs").join(file_name(phase, attempt, "log"))
+    }
+
+    /// Returns the header of the lead's journal.
+    pub fn header(&self) -> Header {
+        Header::lead(&self.run)
+    }
+
+    /// Returns the header of the file of commands.
+    pub fn commands_header(&self) -> Header {
+        Header::commands(&self.run)
+    }
+
+    /// Returns the header of a worker's journal.
+    pub fn worker_header(&self, phase: &PhaseNumber, attempt: u32) -> Header {
+        Header::worker(&self.run, &phase.padded(), attempt)
+    }
+
+    /// Returns the header of a worker's inbox.
+    pub fn inbox_header(&self, phase: &PhaseNumber, attempt: u32) -> Header {
+        Header::inbox(&self.run, &phase.padded(), attempt)
+    }
+
+    fn worker_file(&self, phase: &PhaseNumber, attempt: u32, suffix: &str) -> PathBuf {
+        self.dir.join(file_name(phase, attempt, suffix))
+    }
+}
+
+fn file_name(phase: &PhaseNumber, attempt: u32, suffix: &str) -> String {
+    format!("{}-{attempt}.{suffix}", phase.padded())
+}
+
+fn home(engine_dir: &Path) -> PathBuf {
+    engine_dir.join("runs")
+}
+
+/// Lists the runs, oldest first. Their names begin with the time, so the order is that of the names.
+pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
+    let home = home(engine_dir);
+    let failed = |source| DiskError::Io { action: "read directory", path: home.clone(), source };
+    let entries = match fs::read_dir(&home) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if let Ok(name) = entry.file_name().into_string()
+            && is_plain_name(&name)
+            && entry.file_type().map_err(failed)?.is_dir()
+        {
+            runs.push(name);
+        }
+    }
+    runs.sort_unstable();
+    Ok(runs)
+}
+
+/// Returns the newest run, if there was one.
+pub fn latest(engine_dir: &Path) -> Result<Option<String>, DiskError> {
+    Ok(runs(engine_dir)?.pop())
+}

@@ -1,0 +1,57 @@
+//! Tests of the names of a run's files.
+
+use std::fs;
+use std::path::Path;
+
+use mow_core::phase::PhaseNumber;
+
+use super::{RunDir, latest, runs};
+
+#[test]
+fn every_file_of_a_run_has_its_name() {
+    let run = RunDir::new(Path::new("/e"), "20261115-233012-4f2a").unwrap();
+    let (whole, part) = (PhaseNumber::whole(3), PhaseNumber::parse("2.1").unwrap());
+    let files = [
+        run.journal(),
+        run.commands(),
+        run.worker_journal(&whole, 1),
+        run.worker_inbox(&part, 2),
+        run.life_lock(&part, 2),
+        run.log(&PhaseNumber::whole(12), 3),
+    ];
+    let names = files.map(|file| file.strip_prefix(run.path()).unwrap().display().to_string());
+    let expected = [
+        "journal.ndjson",
+        "commands.ndjson",
+        "03-1.ndjson",
+        "02.1-2.inbox.ndjson",
+        "02.1-2.lock",
+        "logs/12-3.log",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(run.path(), Path::new("/e/runs/20261115-233012-4f2a"));
+    assert_eq!(run.worker_header(&whole, 1).phase.as_deref(), Some("03"));
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_refused() {
+    for name in ["", ".", "..", "../x", "a/b", "/a", "-x", "a\0b", "a\nb"] {
+        assert!(RunDir::new(Path::new("/e"), name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn runs_are_listed_oldest_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = dir.path().join("mow");
+    assert_eq!((runs(&engine).unwrap(), latest(&engine).unwrap()), (Vec::new(), None));
+    for name in ["20261116-000000-aaaa", "20261115-233012-4f2a", "20261115-233012-4f2a"] {
+        let run = RunDir::new(&engine, name).unwrap();
+        run.create().unwrap();
+        assert!(run.log(&PhaseNumber::whole(1), 1).parent().unwrap().is_dir());
+    }
+    fs::create_dir(engine.join("runs/.hidden")).unwrap();
+    fs::write(engine.join("runs/zzz"), "a file").unwrap();
+    assert_eq!(runs(&engine).unwrap(), ["20261115-233012-4f2a", "20261116-000000-aaaa"]);
+    assert_eq!(latest(&engine).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+}
