@@ -1,0 +1,51 @@
+//! The one loop, for lead and worker, for the real world and a simulated one.
+//!
+//! For each batch of inputs: decide and apply in memory, write the events down durably, and only
+//! then release the effects. When writing fails nothing is released and the loop ends: whatever was
+//! decided since the last write never happened.
+
+use mow_core::machine::{self, Decision, Machine};
+
+/// What a machine lives in.
+pub trait World<M: Machine> {
+    /// Why the world cannot go on.
+    type Error;
+
+    /// Returns the time in milliseconds since 1970. It never goes back.
+    fn now(&mut self) -> u64;
+
+    /// Waits for inputs, at most until a time; returns none when the time is up.
+    fn wait(&mut self, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
+
+    /// Writes events down so that they survive a crash.
+    fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
+
+    /// Begins to do something, once its events are recorded.
+    fn release(&mut self, effect: M::Effect) -> Result<(), Self::Error>;
+
+    /// Learns what became of a batch: draws, confirms, projects. Returns whether to go on.
+    fn settle(&mut self, machine: &M, events: &[M::Event]) -> Result<bool, Self::Error>;
+}
+
+/// Drives a machine until its world has enough.
+pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<(), W::Error> {
+    loop {
+        let inputs = world.wait(machine.deadline())?;
+        let now = world.now();
+        let mut all = Decision::default();
+        for input in inputs.iter().map(Some).chain([None]) {
+            let mut decision = machine::step(machine, input, now);
+            all.events.append(&mut decision.events);
+            all.effects.append(&mut decision.effects);
+        }
+        if !all.events.is_empty() {
+            world.record(&all.events, now)?;
+        }
+        for effect in all.effects {
+            world.release(effect)?;
+        }
+        if !world.settle(machine, &all.events)? {
+            return Ok(());
+        }
+    }
+}

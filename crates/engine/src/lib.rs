@@ -1,0 +1,7 @@
+//! The loops of lead and worker: inputs in, decisions written down, effects released.
+//!
+//! What is decided is decided in `mow-core`; what is done is done in `mow-host`; what is remembered
+//! is in `mow-store`. This crate brings them together, and it alone knows the clock, threads and
+//! signals. Start with [`drive`].
+
+pub mod drive;
