@@ -300,6 +300,12 @@ impl Lead {
         self.merged == self.phases.len()
     }
 
+    /// Finds lists that are not what they would be if they were computed anew. For tests.
+    #[doc(hidden)]
+    pub fn check_indices(&self) -> Result<(), String> {
+        apply::check_indices(self)
+    }
+
     /// Returns how the run stands.
     pub fn standing(&self) -> Standing {
         if !self.live.is_empty() || !self.open.is_empty() || schedule::has_next(self) {

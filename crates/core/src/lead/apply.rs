@@ -60,6 +60,7 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
         }
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
+        Event::Withdrawn { item } => withdraw(lead, *item),
         Event::Commanded { seq, .. } => lead.commands_through = Some(*seq),
         Event::Breaker { open } => {
             lead.breaker = *open;
@@ -173,6 +174,14 @@ fn answer(lead: &mut Lead, id: u32, text: &str) {
     }
 }
 
+/// Closes a question so that nobody takes it for answered, and that it can be put again.
+fn withdraw(lead: &mut Lead, id: u32) {
+    answer(lead, id, "no longer asked");
+    if let Some(item) = lead.items.get(&id) {
+        lead.asked.remove(&item.ask.key);
+    }
+}
+
 /// Takes over what the roadmap says about the phases, and builds the lists anew.
 fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
     for spec in specs {
@@ -268,6 +277,43 @@ fn waves(lead: &Lead, numbers: &[PhaseNumber]) -> BTreeMap<PhaseNumber, usize> {
         }
     }
     waves
+}
+
+/// Compares everything that is kept up to date with what it would be if it were computed anew.
+pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
+    let mut fresh = lead.clone();
+    reindex(&mut fresh);
+    fresh.asked.retain(|_, id| fresh.items.contains_key(id));
+    fresh.phases.values_mut().for_each(|track| track.open_items = 0);
+    for phase in lead.open_items().filter_map(|item| item.phase) {
+        fresh.phases.entry(phase).and_modify(|track| track.open_items += 1);
+    }
+    let mut merging = fresh.phases.values().filter(|track| track.status == Status::Merging);
+    fresh.merging = merging.next().map(|track| track.spec.number);
+    if let Some(second) = merging.next() {
+        return Err(format!("phase {} is being merged besides another", second.spec.number));
+    }
+    if fresh == *lead {
+        return Ok(());
+    }
+    let odd = fresh.phases.iter().find(|(number, track)| lead.phases.get(number) != Some(track));
+    Err(format!(
+        "kept lists differ from computed ones: {:?}; ready {:?}/{:?}, live {:?}/{:?}, \
+         to merge {:?}/{:?}, unsettled {:?}/{:?}, merged {}/{}, merging {:?}/{:?}",
+        odd.map(|(number, track)| (&lead.phases[number], track)),
+        lead.ready,
+        fresh.ready,
+        lead.live,
+        fresh.live,
+        lead.to_merge,
+        fresh.to_merge,
+        lead.unsettled,
+        fresh.unsettled,
+        lead.merged,
+        fresh.merged,
+        lead.merging,
+        fresh.merging,
+    ))
 }
 
 fn is_ready(track: &Track) -> bool {

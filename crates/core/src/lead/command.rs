@@ -1,6 +1,6 @@
 //! What people want of a run: pause, resume, cancel, answers.
 
-use super::decide::{CONTINUE, Draft, GIVE_UP, RETRY};
+use super::decide::{CONTINUE, Draft, RETRY};
 use super::schedule::list;
 use super::{Command, Event, Status, Track};
 use crate::item::ItemKind;
@@ -82,8 +82,15 @@ impl Draft<'_> {
         } else {
             self.move_to(phase, Status::Cancelled, "it was cancelled");
         }
-        self.close_items(phase, GIVE_UP, |_| true);
+        self.withdraw_items(phase);
         true
+    }
+
+    /// Takes back the questions of a phase that is not wanted any more. They are not answered: if
+    /// the phase is wanted again after all, nobody has said yes to anything.
+    pub(super) fn withdraw_items(&mut self, phase: PhaseNumber) {
+        let open = self.lead.open_items().filter(|item| item.phase == Some(phase));
+        self.events.extend(open.map(|item| Event::Withdrawn { item: item.id }));
     }
 
     /// Answers the open questions of a phase that nobody needs to answer any more.

@@ -13,7 +13,7 @@ use crate::report::{Brief, Halt, Note, Report};
 
 /// The answers that make a phase be tried again, and leave it.
 pub(super) const RETRY: &str = "retry";
-pub(super) const GIVE_UP: &str = "give up";
+const GIVE_UP: &str = "give up";
 /// The answers to the breaker.
 pub(super) const CONTINUE: &str = "continue";
 const STOP: &str = "stop";
@@ -317,7 +317,9 @@ impl<'a> Draft<'a> {
 
     fn brief(&self, track: &Track, base: &str) -> Brief {
         let phase = track.spec.number;
+        let is_put = |item: &&Item| self.lead.asked.get(&item.ask.key) == Some(&item.id);
         let own = self.lead.items.values().filter(|item| item.phase == Some(phase));
+        let own = own.filter(is_put);
         let answers = own.filter_map(|item| {
             let text = item.answer.clone()?;
             Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })

@@ -208,12 +208,17 @@ pub enum Event {
         /// The question.
         item: Item,
     },
-    /// A person answered, or the question is no longer of interest.
+    /// A person answered, or what the person did is an answer.
     Answered {
         /// The number of the question.
         item: u32,
         /// The answer.
         text: String,
+    },
+    /// A question is no longer of interest; it may be put again.
+    Withdrawn {
+        /// The number of the question.
+        item: u32,
     },
     /// A command was read.
     Commanded {

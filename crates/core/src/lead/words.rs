@@ -47,6 +47,7 @@ impl Event {
             Self::Died { phase } => format!("phase {phase}: its worker died"),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
+            Self::Withdrawn { item } => format!("question {item} is no longer asked"),
             Self::Commanded { command, effect, .. } => {
                 format!("a person wants: {} ({effect})", command.sentence())
             }

@@ -1,0 +1,3 @@
+//! Tests of the engine as a whole. Nothing here ships.
+
+mod sim;

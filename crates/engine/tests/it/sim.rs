@@ -1,0 +1,168 @@
+//! A simulated world around the real lead and the real workers.
+//!
+//! Both run in the loop that the program uses, in virtual time, with a row of numbers from a seed.
+//! Everything comes late, twice or not at all, and everybody crashes; after every batch what must
+//! hold is checked. `MOW_SIM_SEED=7` runs one seed, `MOW_SIM_SEEDS=10000` so many of them, and
+//! `MOW_SIM_LARGE=10000` makes the large run have so many phases.
+
+mod checks;
+mod disk;
+mod fleet;
+mod hands;
+mod people;
+mod script;
+mod world;
+
+use mow_core::lead::{Standing, Status};
+use mow_engine::drive::drive;
+use mow_testkit::dice::Dice;
+
+use script::{Faults, Script};
+use world::{Sim, Stop};
+
+/// How often a run that rests is put right before it must have ended.
+const ROUNDS_MAX: usize = 60;
+
+/// What a run came to.
+#[derive(Debug, Default)]
+struct Tally {
+    done: u64,
+    given_up: u64,
+    batches: usize,
+    attempts: usize,
+    leads: u32,
+}
+
+impl Sim {
+    /// Runs to the end, through all crashes.
+    fn run(&mut self) -> Result<(), String> {
+        self.plan_trouble();
+        for _ in 0..ROUNDS_MAX {
+            self.run_to_rest()?;
+            if !self.answer_open() && !self.put_right() {
+                return self.check_end();
+            }
+        }
+        Err(format!("it does not come to an end: {}", self.shown()))
+    }
+
+    /// Runs until nothing will happen by itself.
+    fn run_to_rest(&mut self) -> Result<(), String> {
+        loop {
+            let mut lead = self.recover()?;
+            match drive(&mut lead, self) {
+                Ok(()) | Err(Stop::Down) => {}
+                Err(Stop::Rest) => {
+                    self.ledger.check(&lead)?;
+                    return match lead.standing() {
+                        Standing::Moving => Err(format!("it got stuck: {}", self.shown())),
+                        _ => Ok(()),
+                    };
+                }
+                Err(Stop::Broken(problem)) => return Err(problem),
+            }
+        }
+    }
+
+    /// Checks that all is done but what people refused, and what waits for that.
+    fn check_end(&mut self) -> Result<(), String> {
+        if let Some(broken) = self.broken.take() {
+            return Err(broken);
+        }
+        let lead = &self.ledger.lead;
+        let mut excused = self.given_up.clone();
+        for track in lead.phases.values() {
+            let number = track.spec.number;
+            if track.spec.depends_on.iter().any(|dependency| excused.contains(dependency)) {
+                excused.insert(number);
+            }
+            if track.status == Status::Merged {
+                let done = track.spec.done && track.attempt == 0;
+                let disk = &self.script.disks[&number];
+                if !done {
+                    disk.check_complete()
+                        .map_err(|problem| format!("phase {number}: {problem}"))?;
+                }
+            } else if !excused.contains(&number) {
+                return Err(format!("phase {number} was not done: {}", self.shown()));
+            }
+        }
+        let expected = lead.is_merged();
+        if (lead.standing() == Standing::Done) != expected || lead.closed != expected {
+            return Err(format!("it stands {:?}, closed {}", lead.standing(), lead.closed));
+        }
+        Ok(())
+    }
+
+    /// Says where the phases stand that are not merged.
+    fn shown(&self) -> String {
+        let lead = &self.ledger.lead;
+        let open = lead.phases.values().filter(|track| track.status != Status::Merged);
+        let shown = open.map(|track| {
+            format!("\n  {}-{} {:?}: {}", track.spec.number, track.attempt, track.status, track.why)
+        });
+        let items = lead.open_items().map(|item| format!("\n  asked: {}", item.ask.key));
+        format!("breaker {}, open {:?}", lead.breaker, lead.open)
+            + &shown.chain(items).collect::<String>()
+    }
+
+    fn count(&self, tally: &mut Tally) {
+        let is_done = self.ledger.lead.is_merged();
+        tally.done += u64::from(is_done);
+        tally.given_up += u64::from(!is_done);
+        tally.batches += self.journal.len();
+        tally.attempts += self.processes.len();
+        tally.leads += self.generation;
+    }
+}
+
+fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
+    let mut dice = Dice::new(seed);
+    let script = Script::roll(&mut dice, 30);
+    let mut sim = Sim::new(dice, script);
+    let outcome = sim.run();
+    sim.count(tally);
+    outcome
+}
+
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+#[test]
+fn every_seed_keeps_what_must_hold() {
+    let seeds = match number_of("MOW_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number_of("MOW_SIM_SEEDS").unwrap_or(300),
+    };
+    let mut tally = Tally::default();
+    for seed in seeds {
+        if let Err(problem) = run_seed(seed, &mut tally) {
+            panic!("seed {seed}: {problem}\nrun it again with MOW_SIM_SEED={seed}");
+        }
+    }
+    println!("{tally:?}");
+}
+
+#[test]
+fn a_large_run_keeps_what_must_hold() {
+    let phases = number_of("MOW_SIM_LARGE").unwrap_or(200);
+    let mut dice = Dice::new(phases);
+    let mut script = Script::of(&mut dice, phases, usize::try_from(phases / 10 + 1).unwrap());
+    script.settings.circuit_breaker = 0;
+    script.faults = Faults {
+        lead: 10,
+        worker: phases / 4,
+        effects: phases / 10,
+        meddling: 20,
+        roadmap: 5,
+        stops: 1,
+        refusals: 0,
+    };
+    let mut sim = Sim::new(dice, script);
+    let outcome = sim.run();
+    let mut tally = Tally::default();
+    sim.count(&mut tally);
+    println!("{tally:?}");
+    outcome.unwrap();
+}

@@ -1,0 +1,238 @@
+//! What a simulated phase has on its disk: it outlives every worker of the phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mow_core::stage::Gates;
+use mow_core::worker::{Effect, Found, FoundPlan, FoundTask, Outcome, Role, Settings, Verdict};
+use mow_testkit::dice::Dice;
+
+/// A task, by its plan and its number.
+type Task = (String, usize);
+
+/// The files and commits of a phase, and what is still to go wrong in it.
+#[derive(Debug, Default)]
+pub(crate) struct Disk {
+    /// What a look finds, but for what follows from commits.
+    found: Found,
+    /// The plans that are there once somebody writes them.
+    unwritten: Vec<FoundPlan>,
+    /// Tasks that leave nothing to commit.
+    empty: BTreeSet<Task>,
+    /// How often a task still meets a blocker.
+    blocked: BTreeMap<Task, u32>,
+    /// How often something still does not work.
+    stumbles: u64,
+    /// How often a checker is still not content.
+    refusals: u64,
+    /// How often each task was committed.
+    commits: BTreeMap<Task, u32>,
+    /// How often each plan was closed.
+    closings: BTreeMap<String, u32>,
+    /// How often the phase got another last commit.
+    heads: u32,
+    is_closed: bool,
+}
+
+impl Disk {
+    /// Thinks up a phase with the given number of things that go wrong.
+    pub(crate) fn roll(dice: &mut Dice, troubles: u64) -> Self {
+        let mut disk = Self { stumbles: troubles, refusals: troubles.min(2), ..Self::default() };
+        disk.found.settings = roll_settings(dice, troubles);
+        disk.found.context = dice.below(3) > 0;
+        disk.found.skip_discuss = dice.below(2) == 0;
+        disk.found.criteria = (0..dice.below(2)).map(|n| format!("criterion {n}")).collect();
+        let plans = 1 + dice.below(3);
+        for n in 1..=plans {
+            let plan = disk.roll_plan(dice, n, troubles);
+            disk.unwritten.push(plan);
+        }
+        if dice.below(2) == 0 {
+            disk.write_plans();
+        }
+        disk
+    }
+
+    /// A phase with one plan of one task, in which nothing goes wrong.
+    pub(crate) fn plain() -> Self {
+        let mut disk = Self::default();
+        disk.found.context = true;
+        disk.found.settings.verifier = false;
+        let tasks = vec![FoundTask::default()];
+        disk.found.plans =
+            vec![FoundPlan { id: "p1".to_owned(), wave: 1, tasks, ..FoundPlan::default() }];
+        disk
+    }
+
+    fn roll_plan(&mut self, dice: &mut Dice, n: u64, troubles: u64) -> FoundPlan {
+        let id = format!("p{n}");
+        let count = 1 + usize::try_from(dice.below(3)).unwrap();
+        let mut plan = FoundPlan {
+            id: id.clone(),
+            wave: 1 + u32::try_from(n / 2).unwrap(),
+            ..FoundPlan::default()
+        };
+        if n > 1 && dice.below(2) == 0 {
+            plan.depends_on.push(format!("p{}", n - 1));
+        }
+        for at in 1..=count {
+            let mut task = FoundTask { name: format!("t{at}"), ..FoundTask::default() };
+            match dice.below(12) {
+                0 => {
+                    task.question = Some("Is it well?".to_owned());
+                    task.choices = vec!["approved".to_owned(), "rejected".to_owned()];
+                }
+                1 => {
+                    self.empty.insert((id.clone(), at));
+                }
+                2 if troubles > 0 => {
+                    self.blocked.insert((id.clone(), at), 1);
+                }
+                _ => {}
+            }
+            plan.tasks.push(task);
+        }
+        plan
+    }
+
+    /// Writes the plans, as a planner does or a person.
+    pub(crate) fn write_plans(&mut self) {
+        self.found.plans.append(&mut self.unwritten);
+    }
+
+    /// Does what a worker wants.
+    pub(crate) fn perform(&mut self, effect: &Effect, dice: &mut Dice) -> Outcome {
+        let is_fragile = !matches!(effect, Effect::Checkpoint { .. } | Effect::NoteStatus { .. });
+        if is_fragile && self.stumbles > 0 && dice.below(8) == 0 {
+            self.stumbles -= 1;
+            return Outcome::Failed { reason: "it stumbled".to_owned() };
+        }
+        match effect {
+            Effect::Look => Outcome::Found { found: self.look() },
+            Effect::WriteContext { .. } => {
+                self.found.context = true;
+                Outcome::Done
+            }
+            Effect::RunRole { role, .. } => self.play(*role, dice),
+            Effect::RunTask { plan, task } => self.run(&(plan.clone(), *task)),
+            Effect::ClosePlan { plan, .. } => {
+                *self.closings.entry(plan.clone()).or_default() += 1;
+                self.commit()
+            }
+            Effect::ClosePhase if self.is_closed => self.head_again(),
+            Effect::ClosePhase => {
+                self.is_closed = true;
+                self.commit()
+            }
+            Effect::Checkpoint { .. } | Effect::NoteStatus { .. } | Effect::Interrupt => {
+                Outcome::Done
+            }
+        }
+    }
+
+    fn look(&self) -> Found {
+        let mut found = self.found.clone();
+        for plan in &mut found.plans {
+            plan.done = self.closings.contains_key(&plan.id);
+            let of_plan = self.commits.keys().filter(|(id, _)| *id == plan.id);
+            plan.tasks_done = of_plan.map(|(_, task)| *task).collect();
+        }
+        found
+    }
+
+    fn play(&mut self, role: Role, dice: &mut Dice) -> Outcome {
+        let gaps = |text: &str| Verdict::Gaps { text: text.to_owned() };
+        match role {
+            Role::Researcher => self.found.research = true,
+            Role::Planner => self.write_plans(),
+            Role::PlanChecker | Role::Verifier => {
+                let is_content = self.refusals == 0 || dice.below(2) == 0;
+                self.refusals -= u64::from(!is_content);
+                let verdict = if is_content { Verdict::Passed } else { gaps("not yet") };
+                if role == Role::Verifier {
+                    self.found.verification = Some(verdict.clone());
+                }
+                return Outcome::Verdict { verdict };
+            }
+            Role::Executor => {}
+        }
+        Outcome::Done
+    }
+
+    fn run(&mut self, task: &Task) -> Outcome {
+        if let Some(times) = self.blocked.get_mut(task).filter(|times| **times > 0) {
+            *times -= 1;
+            return Outcome::Blocked { text: "which one?".to_owned() };
+        }
+        if self.empty.contains(task) {
+            return Outcome::Committed { commit: None };
+        }
+        *self.commits.entry(task.clone()).or_default() += 1;
+        self.commit()
+    }
+
+    fn commit(&mut self) -> Outcome {
+        self.heads += 1;
+        self.head_again()
+    }
+
+    fn head_again(&self) -> Outcome {
+        Outcome::Committed { commit: Some(self.head()) }
+    }
+
+    /// Names the last commit of the phase.
+    pub(crate) fn head(&self) -> String {
+        format!("h{}", self.heads)
+    }
+
+    /// Finds what was committed twice.
+    pub(crate) fn check_once(&self) -> Result<(), String> {
+        if let Some((task, times)) = self.commits.iter().find(|(_, times)| **times > 1) {
+            return Err(format!("task {task:?} was committed {times} times"));
+        }
+        match self.closings.iter().find(|(_, times)| **times > 1) {
+            Some((plan, times)) => Err(format!("plan {plan} was closed {times} times")),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds what is missing in a phase that says it is complete.
+    pub(crate) fn check_complete(&self) -> Result<(), String> {
+        self.check_once()?;
+        if !self.is_closed || self.found.plans.is_empty() {
+            return Err("it is not closed".to_owned());
+        }
+        for plan in &self.found.plans {
+            if !self.closings.contains_key(&plan.id) {
+                return Err(format!("plan {} is not closed", plan.id));
+            }
+            for (n, task) in (1..).zip(&plan.tasks) {
+                let key = (plan.id.clone(), n);
+                let leaves = task.question.is_none() && !self.empty.contains(&key);
+                if leaves && !self.commits.contains_key(&key) {
+                    return Err(format!("task {key:?} was never committed"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn roll_settings(dice: &mut Dice, troubles: u64) -> Settings {
+    let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
+    for role in [Role::Researcher, Role::Planner, Role::PlanChecker] {
+        if dice.below(2) == 0 {
+            roles.insert(role);
+        }
+    }
+    let gates = [Gates::None, Gates::None, Gates::BeforeExecute, Gates::EveryStage];
+    Settings {
+        research: dice.below(2) == 0,
+        plan_check: dice.below(2) == 0,
+        verifier: dice.below(2) == 0,
+        gates: gates[usize::try_from(dice.below(4)).unwrap()],
+        strict: dice.below(2) == 0,
+        tries_max: 1 + u32::try_from(dice.below(2)).unwrap(),
+        wall_max_ms: (troubles > 0 && dice.below(6) == 0).then_some(90_000),
+        roles,
+    }
+}

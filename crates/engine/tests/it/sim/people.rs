@@ -1,0 +1,138 @@
+//! Simulated people: they answer, now and then twice or nonsense, and they meddle.
+
+use mow_core::item::{Item, ItemKind};
+use mow_core::lead::{Command, Hold, Input, Scope, Status};
+use mow_core::phase::PhaseNumber;
+
+use super::disk::Disk;
+use super::world::{Happening, Sim};
+
+impl Sim {
+    /// Sends the trouble that comes at its own time.
+    pub(crate) fn plan_trouble(&mut self) {
+        for _ in 0..self.script.faults.meddling {
+            let after = self.dice.below(self.script.horizon);
+            self.after(after, Happening::Meddle);
+        }
+        for _ in 0..self.script.faults.roadmap {
+            let after = self.dice.below(self.script.horizon);
+            self.after(after, Happening::Roadmap);
+        }
+        for _ in 0..self.script.faults.stops {
+            let after = self.dice.below(self.script.horizon);
+            self.after(after, Happening::Hold);
+        }
+    }
+
+    /// Sees a question and will answer it, perhaps twice.
+    pub(crate) fn see(&mut self, item: &Item) {
+        for _ in 0..1 + self.dice.below(8) / 7 {
+            let after = self.delay(40_000);
+            self.after(after, Happening::Answer { item: item.id });
+        }
+    }
+
+    pub(crate) fn answer(&mut self, id: u32) {
+        let item = self.ledger.lead.items[&id].clone();
+        let is_late = item.answer.is_some();
+        if !is_late && self.dice.below(10) == 0 {
+            let item = Command::Answer { item: id, text: "  ".to_owned() };
+            self.command(item);
+        }
+        let refuses = self.script.faults.refusals > 0 && self.dice.below(8) == 0;
+        let text = match item.ask.verdict(!refuses) {
+            Some(choice) => choice.to_owned(),
+            None => "as you like".to_owned(),
+        };
+        if let (Some(phase), false) = (item.phase, is_late) {
+            if item.ask.kind == ItemKind::Plans {
+                self.script.disks.get_mut(&phase).unwrap().write_plans();
+            }
+            // What a worker is refused it is refused for good; the rest can be resumed.
+            if refuses && !item.ask.choices.is_empty() && is_of_worker(item.ask.kind) {
+                self.given_up.insert(phase);
+            }
+        }
+        if refuses && !is_late {
+            self.script.faults.refusals -= 1;
+        }
+        self.command(Command::Answer { item: id, text });
+    }
+
+    pub(crate) fn command(&mut self, command: Command) {
+        self.commands.push(command);
+        let (generation, after) = (self.generation, self.delay(2_000));
+        self.after(after, Happening::ReadCommands { generation });
+    }
+
+    /// Pauses, resumes or cancels something.
+    pub(crate) fn meddle(&mut self) {
+        let count = self.script.specs.len() as u64;
+        let number = PhaseNumber::whole(u32::try_from(1 + self.dice.below(count)).unwrap());
+        let phase = (self.dice.below(4) > 0).then_some(number);
+        let command = match self.dice.below(4) {
+            0 | 1 => Command::Pause { phase },
+            2 => Command::Resume { phase },
+            _ => Command::Cancel { phase: Some(number) },
+        };
+        let undo = Command::Resume { phase: Some(number) };
+        self.command(command);
+        if self.dice.below(3) == 0 {
+            self.command(undo);
+        }
+    }
+
+    pub(crate) fn hold(&mut self) {
+        let hold = if self.dice.below(2) == 0 { Hold::Draining } else { Hold::Stopping };
+        self.inbox.push(Input::Hold(hold));
+        let (generation, after) = (self.generation, self.delay(60_000));
+        self.after(after, Happening::Restart { generation });
+    }
+
+    /// Changes the roadmap, or has it read once more as it is.
+    pub(crate) fn change_roadmap(&mut self) {
+        if self.dice.below(3) > 0 {
+            let Self { script, dice, .. } = self;
+            script.add(dice, |dice| Disk::roll(dice, 0));
+        }
+        self.inbox.push(self.roadmap());
+    }
+
+    pub(crate) fn roadmap(&self) -> Input {
+        Input::Roadmap { scope: Scope::All, phases: self.script.specs.clone() }
+    }
+
+    /// When nothing moves any more, puts right what people did; returns whether there was any.
+    pub(crate) fn put_right(&mut self) -> bool {
+        let lead = &self.ledger.lead;
+        let stopped = |item: &&Item| item.ask.kind == ItemKind::Breaker;
+        if lead.breaker {
+            let newest = lead.items.values().rfind(stopped).cloned();
+            let command = match newest {
+                Some(item) if item.answer.is_none() => {
+                    Command::Answer { item: item.id, text: "continue".to_owned() }
+                }
+                Some(_) => Command::Resume { phase: None },
+                None => {
+                    self.broken = Some("the breaker is open and nobody was asked".to_owned());
+                    return false;
+                }
+            };
+            self.command(command);
+            return true;
+        }
+        let rests = |status| matches!(status, Status::Paused | Status::Failed | Status::Cancelled);
+        let wanted: Vec<_> = (lead.phases.values())
+            .filter(|track| rests(track.status) && !self.given_up.contains(&track.spec.number))
+            .map(|track| track.spec.number)
+            .collect();
+        for phase in &wanted {
+            self.command(Command::Resume { phase: Some(*phase) });
+        }
+        !wanted.is_empty()
+    }
+}
+
+fn is_of_worker(kind: ItemKind) -> bool {
+    !matches!(kind, ItemKind::Failed | ItemKind::Conflict | ItemKind::Breaker)
+}
