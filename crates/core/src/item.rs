@@ -48,6 +48,9 @@ impl ItemKind {
     }
 }
 
+/// The words that end a phase when they are chosen.
+pub const REFUSALS: [&str; 3] = ["reject", "rejected", "fail"];
+
 /// A question as it is put.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -75,6 +78,14 @@ pub struct Item {
     /// What was answered; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+}
+
+impl Item {
+    /// Returns whether the answer ended the phase.
+    pub fn is_refused(&self) -> bool {
+        let word = self.answer.as_ref().filter(|answer| self.ask.choices.contains(answer));
+        word.is_some_and(|word| REFUSALS.contains(&word.as_str()))
+    }
 }
 
 /// An answer as a worker gets it.

@@ -182,6 +182,8 @@ pub struct Track {
     halted_deps: usize,
     /// Questions about it that are open.
     open_items: usize,
+    /// Questions that the current attempt was the first to put.
+    asked: usize,
 }
 
 /// A run.
@@ -293,6 +295,16 @@ impl Lead {
     /// Returns the questions that are open.
     pub fn open_items(&self) -> impl Iterator<Item = &Item> {
         self.items.values().filter(|item| item.answer.is_none())
+    }
+
+    /// Returns the questions about a phase.
+    fn items_of(&self, phase: PhaseNumber) -> impl Iterator<Item = &Item> {
+        self.items.values().filter(move |item| item.phase == Some(phase))
+    }
+
+    /// Returns whether a question, answered or not, was not withdrawn.
+    fn is_put(&self, item: &Item) -> bool {
+        self.asked.get(&item.ask.key) == Some(&item.id)
     }
 
     /// Returns whether all phases are merged.

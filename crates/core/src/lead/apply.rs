@@ -50,7 +50,15 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
         Event::Halted { phase, how } => {
             if let Some(track) = lead.phases.get_mut(phase) {
                 track.halt = Some(*how);
-                track.due = (*how == Halt::Cancelled).then_some(at + CANCEL_GRACE_MS);
+                if *how == Halt::Cancelled && track.last.is_none() {
+                    track.due = Some(at + CANCEL_GRACE_MS);
+                }
+            }
+        }
+        Event::Unhalted { phase } => {
+            if let Some(track) = lead.phases.get_mut(phase) {
+                track.halt = None;
+                track.due = track.due.filter(|_| track.last.is_some());
             }
         }
         Event::Died { phase } => {
@@ -80,6 +88,8 @@ fn begin_attempt(track: &mut Track, attempt: u32) {
         track.told = 0;
         track.due = None;
         track.at = None;
+        track.asked = 0;
+        track.commit = None;
     }
 }
 
@@ -161,6 +171,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
 fn ask(lead: &mut Lead, item: &Item) {
     if let Some(track) = item.phase.and_then(|phase| lead.phases.get_mut(&phase)) {
         track.open_items += 1;
+        track.asked += 1;
     }
     lead.asked.insert(item.ask.key.clone(), item.id);
     lead.items.insert(item.id, item.clone());
@@ -206,6 +217,7 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             unmet: 0,
             halted_deps: 0,
             open_items: 0,
+            asked: 0,
         };
         lead.phases.entry(spec.number).or_insert_with(fresh).spec = spec.clone();
     }

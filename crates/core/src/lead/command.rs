@@ -45,6 +45,12 @@ impl Draft<'_> {
         }
     }
 
+    /// Returns whether a phase rests or will, because it was told to.
+    fn rests(&self, track: &Track) -> bool {
+        let will_rest = track.status.holds_slot() && track.halt == Some(Halt::Paused);
+        track.status == Status::Paused || will_rest
+    }
+
     fn pause(&mut self, track: &Track) -> bool {
         let phase = track.spec.number;
         match track.status {
@@ -59,10 +65,15 @@ impl Draft<'_> {
 
     fn resume(&mut self, track: &Track) -> bool {
         let phase = track.spec.number;
+        if track.status.holds_slot() && track.halt.is_some() {
+            self.events.push(Event::Unhalted { phase });
+            return true;
+        }
         if !matches!(track.status, Status::Paused | Status::Failed | Status::Cancelled) {
             return false;
         }
         self.close_items(phase, RETRY, |kind| kind == ItemKind::Failed);
+        self.take_back_refusals(phase);
         let to = if track.commit.is_some() && track.status == Status::Paused {
             Status::Complete
         } else {
@@ -91,6 +102,15 @@ impl Draft<'_> {
     pub(super) fn withdraw_items(&mut self, phase: PhaseNumber) {
         let open = self.lead.open_items().filter(|item| item.phase == Some(phase));
         self.events.extend(open.map(|item| Event::Withdrawn { item: item.id }));
+    }
+
+    /// Takes back the answers that ended a phase, so that they are asked for once more. Otherwise
+    /// the phase would come to the same end however often it is tried.
+    fn take_back_refusals(&mut self, phase: PhaseNumber) {
+        let lead = self.lead;
+        let own = lead.items_of(phase).filter(|item| lead.is_put(item));
+        let refused = own.filter(|item| item.is_refused());
+        self.events.extend(refused.map(|item| Event::Withdrawn { item: item.id }));
     }
 
     /// Answers the open questions of a phase that nobody needs to answer any more.
@@ -122,8 +142,7 @@ impl Draft<'_> {
         };
         if item.ask.kind == ItemKind::Breaker && text == CONTINUE {
             self.close_breaker();
-            return self
-                .each(None, |draft, track| track.status == Status::Paused && draft.resume(track));
+            return self.each(None, |draft, track| draft.rests(track) && draft.resume(track));
         }
         self.answer(id, &text);
         let track = item.phase.and_then(|phase| lead.phases.get(&phase));
@@ -138,6 +157,7 @@ impl Draft<'_> {
         let phase = track.spec.number;
         match (kind, text) {
             (ItemKind::Failed, RETRY) => {
+                self.take_back_refusals(phase);
                 self.move_to(phase, Status::Waiting, "a person wants it tried again");
             }
             (ItemKind::Conflict, RETRY) => {

@@ -134,12 +134,20 @@ impl<'a> Draft<'a> {
             return;
         }
         match &track.last {
+            // Whatever it still came to: nobody wants it any more.
+            _ if track.halt == Some(Halt::Cancelled) => {
+                self.rest(phase, Halt::Cancelled);
+                self.withdraw_items(phase);
+            }
             Some(Report::Complete { .. }) => {
                 self.move_to(phase, Status::Complete, "all its plans are done and checked");
             }
             Some(Report::Failed { reason }) => self.fail(track, reason),
             Some(Report::Stopped { how: Halt::Timeout }) => {
                 self.fail(track, "it took longer than allowed; its work may be incomplete");
+            }
+            Some(Report::Stopped { .. }) if track.halt.is_none() => {
+                self.move_to(phase, Status::Waiting, "it was resumed");
             }
             Some(Report::Stopped { how }) => self.rest(phase, *how),
             Some(Report::Parked) if track.open_items > 0 => {
@@ -166,13 +174,15 @@ impl<'a> Draft<'a> {
         if track.open_items > 0 {
             return self.move_to(phase, Status::Parked, "it waits for an answer");
         }
+        if parked && track.asked > 0 {
+            return self.move_to(phase, Status::Waiting, "it was answered");
+        }
         self.events.push(Event::Died { phase });
         if track.deaths >= self.lead.settings.restarts_max {
             let reason = format!("its worker died {} times without progress", track.deaths + 1);
             return self.fail(track, &reason);
         }
-        let why = if parked { "it was answered" } else { "its worker died" };
-        self.move_to(phase, Status::Waiting, why);
+        self.move_to(phase, Status::Waiting, "its worker died");
     }
 
     fn fail(&mut self, track: &Track, reason: &str) {
@@ -219,11 +229,12 @@ impl<'a> Draft<'a> {
     fn open_breaker(&mut self, phase: PhaseNumber) {
         self.events.push(Event::Breaker { open: true });
         let failures = self.lead.failures + 1;
-        let tries: u32 = self.lead.phases.values().map(|track| track.attempt).sum();
+        let is_breaker = |item: &&Item| item.ask.kind == ItemKind::Breaker;
+        let earlier = self.lead.items.values().filter(is_breaker).count();
         self.ask(
             None,
             Ask {
-                key: format!("breaker#{tries}"),
+                key: format!("breaker#{}", earlier + 1),
                 kind: ItemKind::Breaker,
                 question: format!(
                     "{failures} phases failed, {phase} the last of them; nothing new is started"
@@ -290,8 +301,10 @@ impl<'a> Draft<'a> {
                     self.merged(track, outcome);
                 }
             }
-            Effect::End { phase, .. } => {
-                if let (Outcome::Failed { reason }, Some(track)) = (outcome, track(phase)) {
+            Effect::End { phase, attempt } => {
+                let current = track(phase).filter(|t| t.attempt == *attempt);
+                let ending = current.filter(|t| t.status == Status::Ending);
+                if let (Outcome::Failed { reason }, Some(track)) = (outcome, ending) {
                     self.fail(track, &format!("its worker cannot be ended: {reason}"));
                 }
             }
@@ -311,15 +324,13 @@ impl<'a> Draft<'a> {
             (Outcome::Failed { reason }, _) => {
                 self.fail(track, &format!("no worktree: {reason}"));
             }
-            _ => {}
+            _ => self.fail(track, "no worktree: git gave no answer"),
         }
     }
 
     fn brief(&self, track: &Track, base: &str) -> Brief {
         let phase = track.spec.number;
-        let is_put = |item: &&Item| self.lead.asked.get(&item.ask.key) == Some(&item.id);
-        let own = self.lead.items.values().filter(|item| item.phase == Some(phase));
-        let own = own.filter(is_put);
+        let own = self.lead.items_of(phase).filter(|item| self.lead.is_put(item));
         let answers = own.filter_map(|item| {
             let text = item.answer.clone()?;
             Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })
@@ -356,11 +367,7 @@ impl<'a> Draft<'a> {
             _ => "git gave no answer".to_owned(),
         };
         self.move_to(phase, Status::Parked, &format!("its merge did not work: {problem}"));
-        let earlier = self
-            .lead
-            .items
-            .values()
-            .filter(|item| item.phase == Some(phase) && item.ask.kind == ItemKind::Conflict);
+        let earlier = self.lead.items_of(phase).filter(|item| item.ask.kind == ItemKind::Conflict);
         self.ask(
             Some(phase),
             Ask {

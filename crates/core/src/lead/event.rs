@@ -198,6 +198,11 @@ pub enum Event {
         /// Why.
         how: Halt,
     },
+    /// A worker that was to be ended is wanted again; if it ends all the same, another is started.
+    Unhalted {
+        /// Whose.
+        phase: PhaseNumber,
+    },
     /// A worker ended without a last word.
     Died {
         /// Whose.

@@ -10,6 +10,7 @@ impl Event {
             Self::Reported { phase, .. }
             | Self::Moved { phase, .. }
             | Self::Halted { phase, .. }
+            | Self::Unhalted { phase }
             | Self::Died { phase } => Some(*phase),
             Self::Asked { item } => item.phase,
             Self::Intended { effect, .. } => match effect {
@@ -44,6 +45,7 @@ impl Event {
                 Halt::Cancelled => format!("phase {phase} is told to end"),
                 Halt::Timeout => format!("phase {phase} has used up its time"),
             },
+            Self::Unhalted { phase } => format!("phase {phase} shall go on after all"),
             Self::Died { phase } => format!("phase {phase}: its worker died"),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
