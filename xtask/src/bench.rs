@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let memory = memory.join(format!("mow-bench-{}", std::process::id()));
     let disk = repo::target().join("bench");
     let outcome = prepare(&memory, &disk).and_then(|bench| print_all(&bench, runs));
+    let outcome = outcome.and_then(|()| print_engine());
     for folder in [&memory, &disk].into_iter().filter(|folder| folder.exists()) {
         fs::remove_dir_all(folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -70,6 +71,23 @@ fn print_all(bench: &Bench, runs: usize) -> Result<()> {
         println!("{}", bench.line(measurement, runs)?);
     }
     println!("\nmedians of {runs} interleaved runs, in milliseconds");
+    Ok(())
+}
+
+/// What the engine's decisions cost; that needs no program to compare with.
+fn print_engine() -> Result<()> {
+    let mut command = repo::cargo([
+        "bench",
+        "--quiet",
+        "--locked",
+        "--package",
+        "mow-engine",
+        "--bench",
+        "costs",
+    ]);
+    if !command.status().context("cannot run cargo")?.success() {
+        bail!("cannot measure the engine");
+    }
     Ok(())
 }
 

@@ -1,19 +1,26 @@
 //! `cargo xtask soak`: the tests that take a count, with counts for an afternoon.
 //!
 //! Storm tests (their name contains `storm`) kill a process that writes, over and over; they read
-//! `MOW_STORM_KILLS`. Property tests read `PROPTEST_CASES`.
+//! `MOW_STORM_KILLS`. Property tests read `PROPTEST_CASES`. The simulation of the engine reads
+//! `MOW_SIM_SEEDS` and `MOW_SIM_LARGE`; it is the only one that is built with optimisations.
 
 use crate::steps::Steps;
 use crate::{no_arguments, repo};
 use anyhow::{Context, Result, ensure};
 
 const STORM_KILLS: u32 = 2000;
+const SIMULATION_SEEDS: &str = "10000";
+const SIMULATION_PHASES: &str = "10000";
 const PROPERTY_CASES: &str = "20000";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     let mut steps = Steps::default();
     run_storms(&mut steps, STORM_KILLS)?;
+    let mut simulation =
+        repo::cargo(["test", "--release", "--locked", "--package", "mow-engine", "sim::"]);
+    simulation.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_LARGE", SIMULATION_PHASES);
+    steps.command("soak", "simulation", simulation)?;
     let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
     properties.env("PROPTEST_CASES", PROPERTY_CASES);
     steps.command("soak", "properties", properties)?;

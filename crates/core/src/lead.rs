@@ -180,6 +180,8 @@ pub struct Track {
     unmet: usize,
     /// Dependencies that will not move without a person.
     halted_deps: usize,
+    /// Questions about it, in the order they were put.
+    items: Vec<u32>,
     /// Questions about it that are open.
     open_items: usize,
     /// Questions that the current attempt was the first to put.
@@ -228,8 +230,12 @@ pub struct Lead {
     asked: BTreeMap<String, u32>,
     /// Phases that may start.
     ready: BTreeSet<PhaseNumber>,
-    /// Phases that wait for their merge.
-    to_merge: BTreeSet<PhaseNumber>,
+    /// When the workers are ended by force that are at work and have such a time.
+    dues: BTreeSet<(u64, PhaseNumber)>,
+    /// Phases that wait for their merge, after their waves.
+    to_merge: BTreeSet<(usize, PhaseNumber)>,
+    /// Waves that are closed and have a phase that waits for its merge.
+    closed_waves: BTreeSet<usize>,
     /// Which phases depend on a phase.
     dependents: BTreeMap<PhaseNumber, Vec<PhaseNumber>>,
     /// For each wave, how many of its phases can still move before it closes.
@@ -238,6 +244,8 @@ pub struct Lead {
     merged: usize,
     /// The phase whose merge is under way.
     merging: Option<PhaseNumber>,
+    /// Whether the target branch is being brought on.
+    following: bool,
 }
 
 /// How a run stands as a whole.
@@ -277,11 +285,14 @@ impl Default for Lead {
             live: BTreeSet::new(),
             asked: BTreeMap::new(),
             ready: BTreeSet::new(),
+            dues: BTreeSet::new(),
             to_merge: BTreeSet::new(),
+            closed_waves: BTreeSet::new(),
             dependents: BTreeMap::new(),
             unsettled: BTreeMap::new(),
             merged: 0,
             merging: None,
+            following: false,
         }
     }
 }
@@ -299,7 +310,8 @@ impl Lead {
 
     /// Returns the questions about a phase.
     fn items_of(&self, phase: PhaseNumber) -> impl Iterator<Item = &Item> {
-        self.items.values().filter(move |item| item.phase == Some(phase))
+        let ids = self.phases.get(&phase).map_or(&[][..], |track| &track.items);
+        ids.iter().filter_map(|id| self.items.get(id))
     }
 
     /// Returns whether a question, answered or not, was not withdrawn.

@@ -16,6 +16,22 @@ const EXIT_GRACE_MS: u64 = 10_000;
 const CANCEL_GRACE_MS: u64 = 30_000;
 
 pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
+    let phase = event.phase();
+    let before = phase.and_then(|phase| due(lead, phase));
+    change(lead, event, at);
+    let after = phase.and_then(|phase| due(lead, phase));
+    if let Some(phase) = phase.filter(|_| before != after) {
+        before.map(|due| lead.dues.remove(&(due, phase)));
+        after.map(|due| lead.dues.insert((due, phase)));
+    }
+}
+
+/// Returns when the worker of a phase is ended by force, if it is at work.
+fn due(lead: &Lead, phase: PhaseNumber) -> Option<u64> {
+    lead.phases.get(&phase).filter(|track| track.status == Status::Running)?.due
+}
+
+fn change(lead: &mut Lead, event: &Event, at: u64) {
     match event {
         Event::Begun { run, target, tip } => {
             lead.run.clone_from(run);
@@ -132,12 +148,15 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
             }
         }
         Effect::Merge { phase, .. } => lead.merging = Some(*phase),
+        Effect::Follow { .. } => lead.following = true,
         _ => {}
     }
 }
 
 fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
-    match (lead.open.remove(&id), outcome) {
+    let effect = lead.open.remove(&id);
+    lead.following &= !matches!(effect, Some(Effect::Follow { .. }));
+    match (effect, outcome) {
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
             if let Outcome::Merged { commit } = outcome {
@@ -170,6 +189,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
 
 fn ask(lead: &mut Lead, item: &Item) {
     if let Some(track) = item.phase.and_then(|phase| lead.phases.get_mut(&phase)) {
+        track.items.push(item.id);
         track.open_items += 1;
         track.asked += 1;
     }
@@ -216,6 +236,7 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             due: None,
             unmet: 0,
             halted_deps: 0,
+            items: Vec::new(),
             open_items: 0,
             asked: 0,
         };
@@ -250,7 +271,10 @@ fn reindex(lead: &mut Lead) {
         of.map(|track| track.spec.number).collect::<BTreeSet<_>>()
     };
     lead.merged = of_status(Status::Merged).len();
-    lead.to_merge = of_status(Status::Complete);
+    let complete = of_status(Status::Complete).into_iter();
+    lead.to_merge = complete.map(|number| (lead.phases[&number].wave, number)).collect();
+    let dues = numbers.iter().filter_map(|number| Some((due(lead, *number)?, *number)));
+    lead.dues = dues.collect();
     let live = lead.phases.values().filter(|track| track.status.holds_slot());
     lead.live = live.map(|track| track.spec.number).collect();
     let ready = lead.phases.values().filter(|track| is_ready(track));
@@ -263,6 +287,18 @@ fn reindex(lead: &mut Lead) {
     for track in lead.phases.values() {
         *lead.unsettled.entry(track.wave).or_default() += usize::from(!is_settled(track));
     }
+    lead.closed_waves = BTreeSet::new();
+    for wave in lead.unsettled.keys().copied().collect::<Vec<_>>() {
+        close_wave(lead, wave);
+    }
+}
+
+/// Keeps in mind whether a wave is closed and has something to merge.
+fn close_wave(lead: &mut Lead, wave: usize) {
+    let first = PhaseNumber::whole(0);
+    let has_complete = lead.to_merge.range((wave, first)..(wave + 1, first)).next().is_some();
+    let is_closed = lead.unsettled.get(&wave).is_none_or(|count| *count == 0);
+    set_member(&mut lead.closed_waves, wave, has_complete && is_closed);
 }
 
 /// Returns the wave of each phase: one more than the latest wave of what it depends on.
@@ -295,8 +331,14 @@ fn waves(lead: &Lead, numbers: &[PhaseNumber]) -> BTreeMap<PhaseNumber, usize> {
 pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
     let mut fresh = lead.clone();
     reindex(&mut fresh);
-    fresh.asked.retain(|_, id| fresh.items.contains_key(id));
-    fresh.phases.values_mut().for_each(|track| track.open_items = 0);
+    fresh.following = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));
+    for track in fresh.phases.values_mut() {
+        track.open_items = 0;
+        track.items = Vec::new();
+    }
+    for (id, phase) in lead.items.values().filter_map(|item| Some((item.id, item.phase?))) {
+        fresh.phases.entry(phase).and_modify(|track| track.items.push(id));
+    }
     for phase in lead.open_items().filter_map(|item| item.phase) {
         fresh.phases.entry(phase).and_modify(|track| track.open_items += 1);
     }
@@ -350,11 +392,11 @@ fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     let Some(track) = lead.phases.get_mut(&number) else { return };
     let (from, was_halting, was_settled) = (track.status, halts_others(track), is_settled(track));
     track.status = to;
-    let (is_halting, is_ready) = (halts_others(track), is_ready(track));
+    let (is_halting, is_ready, wave) = (halts_others(track), is_ready(track), track.wave);
     set_member(&mut lead.live, number, to.holds_slot());
-    settle(lead, number, was_settled);
     set_member(&mut lead.ready, number, is_ready);
-    set_member(&mut lead.to_merge, number, to == Status::Complete);
+    set_member(&mut lead.to_merge, (wave, number), to == Status::Complete);
+    settle(lead, number, was_settled);
     if to == Status::Failed && from != Status::Failed {
         lead.failures += 1;
     }
@@ -373,23 +415,25 @@ fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     }
 }
 
-fn set_member(set: &mut BTreeSet<PhaseNumber>, number: PhaseNumber, is_in: bool) {
+fn set_member<T: Ord>(set: &mut BTreeSet<T>, member: T, is_in: bool) {
     if is_in {
-        set.insert(number);
+        set.insert(member);
     } else {
-        set.remove(&number);
+        set.remove(&member);
     }
 }
 
 /// Corrects the count of a phase's wave after a change.
 fn settle(lead: &mut Lead, number: PhaseNumber, was_settled: bool) {
     let track = &lead.phases[&number];
-    let count = lead.unsettled.entry(track.wave).or_default();
+    let wave = track.wave;
+    let count = lead.unsettled.entry(wave).or_default();
     match (was_settled, is_settled(track)) {
         (false, true) => *count = count.saturating_sub(1),
         (true, false) => *count += 1,
         _ => {}
     }
+    close_wave(lead, wave);
 }
 
 /// Tells the phases behind a phase that it halts, or that it does not any more.

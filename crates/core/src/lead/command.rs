@@ -100,7 +100,7 @@ impl Draft<'_> {
     /// Takes back the questions of a phase that is not wanted any more. They are not answered: if
     /// the phase is wanted again after all, nobody has said yes to anything.
     pub(super) fn withdraw_items(&mut self, phase: PhaseNumber) {
-        let open = self.lead.open_items().filter(|item| item.phase == Some(phase));
+        let open = self.lead.items_of(phase).filter(|item| item.answer.is_none());
         self.events.extend(open.map(|item| Event::Withdrawn { item: item.id }));
     }
 
@@ -116,8 +116,8 @@ impl Draft<'_> {
     /// Answers the open questions of a phase that nobody needs to answer any more.
     fn close_items(&mut self, phase: PhaseNumber, text: &str, of: impl Fn(ItemKind) -> bool) {
         let lead = self.lead;
-        let open = lead.open_items().filter(|i| i.phase == Some(phase) && of(i.ask.kind));
-        for item in open {
+        let open = lead.items_of(phase).filter(|item| item.answer.is_none());
+        for item in open.filter(|item| of(item.ask.kind)) {
             self.answer(item.id, text);
         }
     }

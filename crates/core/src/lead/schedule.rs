@@ -65,11 +65,10 @@ pub(super) fn has_next(lead: &Lead) -> bool {
 }
 
 fn next(lead: &Lead, now: u64) -> Option<Next> {
-    let overdue = lead
-        .live()
-        .find(|track| track.status == Status::Running && track.due.is_some_and(|due| due <= now));
-    if let Some(track) = overdue {
-        return Some(Next::End(track.spec.number));
+    if let Some((due, phase)) = lead.dues.first()
+        && *due <= now
+    {
+        return Some(Next::End(*phase));
     }
     if let Some(phase) = next_merge(lead) {
         return Some(Next::Merge(phase));
@@ -85,9 +84,8 @@ fn next(lead: &Lead, now: u64) -> Option<Next> {
     if lead.is_merged() && !lead.closed {
         return lead.open.is_empty().then_some(Next::Close);
     }
-    let follows = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));
     let behind = lead.followed.as_ref() != Some(&lead.tip);
-    (behind && !follows).then_some(Next::Follow)
+    (behind && !lead.following).then_some(Next::Follow)
 }
 
 /// Returns the phase to merge next: one at a time, when its wave is closed.
@@ -95,9 +93,9 @@ fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
     if lead.merging.is_some() {
         return None;
     }
-    let is_open = |wave: usize| lead.unsettled.get(&wave).is_some_and(|count| *count > 0);
-    let mut ready = lead.to_merge.iter();
-    ready.find(|number| lead.settings.merge_at_once || !is_open(lead.phases[number].wave)).copied()
+    let from = if lead.settings.merge_at_once { 0 } else { *lead.closed_waves.first()? };
+    let mut ready = lead.to_merge.range((from, PhaseNumber::whole(0))..);
+    ready.next().map(|(_, number)| *number)
 }
 
 fn next_start(lead: &Lead) -> Option<PhaseNumber> {
@@ -112,8 +110,8 @@ fn start_due(lead: &Lead) -> Option<u64> {
 
 pub(super) fn deadline(lead: &Lead) -> Option<u64> {
     let start = next_start(lead).and_then(|_| start_due(lead));
-    let running = lead.live().filter(|track| track.status == Status::Running);
-    running.filter_map(|track| track.due).chain(start).min()
+    let due = lead.dues.first().map(|(due, _)| *due);
+    due.into_iter().chain(start).min()
 }
 
 impl Lead {

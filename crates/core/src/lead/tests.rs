@@ -97,6 +97,20 @@ impl Table {
         }
     }
 
+    fn command(&mut self, seq: u64, command: Command) {
+        self.put(&Input::Command { seq, command });
+    }
+
+    /// Starts a phase and returns what its worker is told about answers.
+    fn answers(&mut self, phase: &str) -> Vec<String> {
+        self.prepare_and_start(phase);
+        let started = self.events.iter().rev().find_map(|event| match event {
+            Event::Intended { effect: Effect::Start { brief }, .. } => Some(brief.answers.clone()),
+            _ => None,
+        });
+        started.unwrap().into_iter().map(|answer| answer.text).collect()
+    }
+
     fn status(&self, phase: &str) -> Status {
         self.lead.phases[&number(phase)].status
     }
@@ -293,4 +307,149 @@ fn a_journal_read_again_gives_the_same_state() {
         lead
     };
     assert_eq!(strip(&again), strip(&table.lead));
+}
+
+fn ask(key: &str, kind: ItemKind, choices: &[&str]) -> Ask {
+    let choices = choices.iter().map(|choice| (*choice).to_owned()).collect();
+    Ask { key: key.to_owned(), kind, question: "Well?".to_owned(), choices }
+}
+
+#[test]
+fn a_cancelled_phase_is_cancelled_whatever_it_came_to() {
+    let lasts = [
+        Report::Complete { commit: "p1".to_owned() },
+        Report::Stopped { how: Halt::Paused },
+        Report::Failed { reason: "no".to_owned() },
+        Report::Parked,
+    ];
+    for last in lasts {
+        let mut table = Table::diamond(Settings::default());
+        table.prepare_and_start("1");
+        table.command(1, Command::Cancel { phase: Some(number("1")) });
+        // The question was under way when the phase was cancelled.
+        table.say("1", 1, Report::Asked { ask: ask("1/gate/plan", ItemKind::Gate, &["approve"]) });
+        table.end("1", 2, last.clone());
+        assert_eq!(table.status("1"), Status::Cancelled, "{last:?}");
+        assert_eq!(table.lead.open_items().count(), 0, "{last:?}");
+    }
+}
+
+#[test]
+fn cancelling_a_phase_answers_none_of_its_questions() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    let gate = ask("1/gate/plan", ItemKind::Gate, &["approve", "reject"]);
+    table.say("1", 1, Report::Asked { ask: gate.clone() });
+    table.end("1", 2, Report::Parked);
+    table.command(1, Command::Cancel { phase: Some(number("1")) });
+    table.command(2, Command::Resume { phase: Some(number("1")) });
+    assert_eq!(table.answers("1"), [""; 0], "nobody said yes");
+    table.say("1", 1, Report::Asked { ask: gate });
+    assert_eq!(table.lead.open_items().count(), 1, "it is asked again");
+}
+
+#[test]
+fn a_retry_takes_back_the_answer_that_ended_the_phase() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    let gate = ask("1/gate/plan", ItemKind::Gate, &["approve", "reject"]);
+    table.say("1", 1, Report::Asked { ask: gate.clone() });
+    table.end("1", 2, Report::Parked);
+    table.command(1, Command::Answer { item: 1, text: "reject".to_owned() });
+    assert_eq!(table.answers("1"), ["reject"]);
+    table.end("1", 1, Report::Failed { reason: "rejected".to_owned() });
+    table.command(2, Command::Answer { item: 2, text: "retry".to_owned() });
+    assert_eq!(table.answers("1"), ["retry"]);
+    table.say("1", 1, Report::Asked { ask: gate });
+    assert_eq!(table.lead.open_items().count(), 1, "it is asked again");
+}
+
+#[test]
+fn quick_answers_are_no_deaths() {
+    let mut table = Table::diamond(Settings::default());
+    for n in 1..=6 {
+        table.prepare_and_start("1");
+        let ask = ask(&format!("1/discuss/{n}"), ItemKind::Discuss, &[]);
+        table.say("1", 1, Report::Asked { ask });
+        let item = u32::try_from(n).unwrap();
+        table.command(n, Command::Answer { item, text: "yes".to_owned() });
+        table.end("1", 2, Report::Parked);
+        assert_eq!(table.status("1"), Status::Preparing, "answer {n}");
+    }
+    // A worker that waits for nothing anybody was asked is as good as dead.
+    for _ in 0..4 {
+        table.prepare_and_start("1");
+        table.end("1", 1, Report::Parked);
+    }
+    assert_eq!(table.status("1"), Status::Failed);
+}
+
+#[test]
+fn a_resume_reaches_a_phase_that_is_about_to_rest() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    table.command(1, Command::Pause { phase: None });
+    table.command(2, Command::Resume { phase: None });
+    table.end("1", 1, Report::Stopped { how: Halt::Paused });
+    assert_eq!(table.status("1"), Status::Preparing);
+    assert_eq!(table.lead.phases[&number("1")].attempt, 2);
+}
+
+#[test]
+fn a_pause_does_not_spare_a_worker_that_hangs_after_its_last_word() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    table.say("1", 1, Report::Complete { commit: "p1".to_owned() });
+    table.command(1, Command::Pause { phase: None });
+    let due = table.lead.deadline().expect("it is ended in the end");
+    let decision = step(&mut table.lead, None, due);
+    assert!(matches!(decision.effects[0].1, Effect::End { .. }));
+}
+
+#[test]
+fn a_late_failure_to_end_a_worker_hurts_nobody() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    table.say("1", 1, Report::Complete { commit: "p1".to_owned() });
+    table.now = table.lead.deadline().unwrap();
+    table.end("1", 1, Report::Parked);
+    assert_eq!(table.status("1"), Status::Merging);
+    let failed = Outcome::Failed { reason: "no such process".to_owned() };
+    table.finish(|e| matches!(e, Effect::End { .. }), failed);
+    assert_eq!(table.lead.open_items().count(), 0);
+}
+
+#[test]
+fn an_older_commit_is_not_taken_for_the_work_of_a_new_attempt() {
+    let mut table = Table::diamond(Settings::default());
+    table.complete("1");
+    let files = vec!["a".to_owned()];
+    table.finish(|e| matches!(e, Effect::Merge { .. }), Outcome::Conflict { files });
+    table.command(1, Command::Answer { item: 1, text: "give up".to_owned() });
+    table.command(2, Command::Resume { phase: None });
+    table.prepare_and_start("1");
+    table.command(3, Command::Pause { phase: None });
+    table.end("1", 1, Report::Stopped { how: Halt::Paused });
+    table.command(4, Command::Resume { phase: None });
+    assert_eq!(table.status("1"), Status::Preparing, "there is nothing complete to merge");
+}
+
+#[test]
+fn each_breaker_has_its_own_question() {
+    let phases = vec![spec("1", &[]), spec("2", &[])];
+    let settings = Settings { circuit_breaker: 1, ..Settings::default() };
+    let mut table = Table::new(settings, phases);
+    table.prepare_and_start("1");
+    table.prepare_and_start("2");
+    table.end("1", 1, Report::Failed { reason: "no".to_owned() });
+    let open = |table: &Table| {
+        let mut open = table.lead.open_items().filter(|i| i.ask.kind == ItemKind::Breaker);
+        open.next().map(|item| item.id)
+    };
+    let item = open(&table).expect("a question about the breaker");
+    table.command(1, Command::Answer { item, text: "continue".to_owned() });
+    assert_eq!(open(&table), None);
+    table.end("2", 1, Report::Failed { reason: "no".to_owned() });
+    assert!(table.lead.breaker);
+    assert!(open(&table).is_some(), "the second one is asked about too");
 }

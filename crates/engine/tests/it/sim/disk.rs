@@ -52,17 +52,6 @@ impl Disk {
         disk
     }
 
-    /// A phase with one plan of one task, in which nothing goes wrong.
-    pub(crate) fn plain() -> Self {
-        let mut disk = Self::default();
-        disk.found.context = true;
-        disk.found.settings.verifier = false;
-        let tasks = vec![FoundTask::default()];
-        disk.found.plans =
-            vec![FoundPlan { id: "p1".to_owned(), wave: 1, tasks, ..FoundPlan::default() }];
-        disk
-    }
-
     fn roll_plan(&mut self, dice: &mut Dice, n: u64, troubles: u64) -> FoundPlan {
         let id = format!("p{n}");
         let count = 1 + usize::try_from(dice.below(3)).unwrap();
