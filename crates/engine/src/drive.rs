@@ -17,7 +17,10 @@ pub trait World<M: Machine> {
     /// Waits for inputs, at most until a time; returns none when the time is up.
     fn wait(&mut self, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
 
-    /// Writes events down so that they survive a crash.
+    /// Writes the events of a batch down so that they survive a crash: all of them or none.
+    ///
+    /// A part of a decision is no decision: a phase that is being prepared with nobody to prepare
+    /// it would wait for ever, and a command that counts as read would never be obeyed.
     fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
 
     /// Begins to do something, once its events are recorded.

@@ -129,19 +129,36 @@ fn number_of(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
+/// Runs some seeds; returns the first problem.
+fn run_seeds(seeds: impl Iterator<Item = u64>) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        run_seed(seed, &mut tally).map_err(|problem| {
+            format!("seed {seed}: {problem}\nrun it again with MOW_SIM_SEED={seed}")
+        })?;
+    }
+    Ok(tally)
+}
+
 #[test]
 fn every_seed_keeps_what_must_hold() {
     let seeds = match number_of("MOW_SIM_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number_of("MOW_SIM_SEEDS").unwrap_or(300),
     };
-    let mut tally = Tally::default();
-    for seed in seeds {
-        if let Err(problem) = run_seed(seed, &mut tally) {
-            panic!("seed {seed}: {problem}\nrun it again with MOW_SIM_SEED={seed}");
+    let outcomes = std::thread::scope(|scope| {
+        let halves = [0, 1].map(|skip| {
+            let seeds = seeds.clone().skip(skip).step_by(2);
+            scope.spawn(move || run_seeds(seeds))
+        });
+        halves.map(|half| half.join().expect("no seed panics"))
+    });
+    for outcome in outcomes {
+        match outcome {
+            Ok(tally) => println!("{tally:?}"),
+            Err(problem) => panic!("{problem}"),
         }
     }
-    println!("{tally:?}");
 }
 
 #[test]
