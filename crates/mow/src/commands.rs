@@ -4,6 +4,7 @@ mod chat_log;
 mod commit;
 mod config;
 mod dashboard;
+mod demo;
 mod doctor;
 mod format;
 mod frontmatter;
@@ -155,6 +156,8 @@ pub(crate) enum Command {
     VerifyPathExists(utility::VerifyPathExists),
     /// Say that searching the web is left to the agents
     Websearch(utility::Websearch),
+    /// Make a small project and run it, to see mow at work
+    Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
     Doctor(doctor::Args),
     /// Install what other programs need to find mow
@@ -184,6 +187,7 @@ impl Command {
             Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command, .. } => command.is_some(),
             Self::ColorAssign { .. }
+            | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Install(_)
             | Self::HelpOpen(_)
@@ -237,6 +241,7 @@ impl Command {
             Self::CurrentTimestamp(args) => Ok(args.run()),
             Self::VerifyPathExists(args) => Ok(args.run(context)),
             Self::Websearch(args) => Ok(args.run()),
+            Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Install(command) => command.run(context),
             Self::HelpOpen(args) => manual::open(context, args),

@@ -120,3 +120,9 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     }
     lines
 }
+
+/// Quotes a name for a shell, whatever is in it.
+pub(crate) fn quoted(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    format!("'{}'", name.replace('\'', r"'\''"))
+}

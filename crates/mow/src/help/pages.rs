@@ -12,6 +12,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("config-set", include_str!("../../help/config-set.md")),
     ("current-timestamp", include_str!("../../help/current-timestamp.md")),
     ("dashboard", include_str!("../../help/dashboard.md")),
+    ("demo", include_str!("../../help/demo.md")),
     ("doctor", include_str!("../../help/doctor.md")),
     ("find-phase", include_str!("../../help/find-phase.md")),
     ("format", include_str!("../../help/format.md")),

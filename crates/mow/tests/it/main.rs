@@ -7,6 +7,7 @@ mod chat_log;
 mod commit;
 mod corpus;
 mod dashboard;
+mod demo;
 mod doctor;
 mod format;
 mod frontmatter;

@@ -6,6 +6,7 @@ use mow_store::survey::{Survey, Surveyed};
 use serde::Serialize;
 
 use super::standing::Standing;
+use crate::terminal::quoted;
 
 /// How many phases get a command of their own.
 const PHASES_MAX: usize = 2;
@@ -102,10 +103,4 @@ fn begin(surveyed: &Surveyed) -> Step {
             format!("the plans of phase {number}, and which are open"),
         ),
     }
-}
-
-/// Quotes a name for a shell, whatever is in it.
-fn quoted(name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    format!("'{}'", name.replace('\'', r"'\''"))
 }
