@@ -19,6 +19,7 @@ pub mod json_edit;
 pub mod manifest;
 pub mod milestones;
 pub mod ndjson;
+pub mod papers;
 pub mod phase_dirs;
 pub mod phase_files;
 pub mod phase_removal;
