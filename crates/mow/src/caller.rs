@@ -4,16 +4,18 @@
 //! command does what it does for a person. Workers do not write the shared planning files: some of
 //! their commands become messages to the lead, the others are refused with the command to use.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mow_core::phase::PhaseNumber;
 use mow_store::claims::{self, Claims};
-use mow_store::disk::{self, Append, WAIT_DEFAULT, Writer};
+use mow_store::disk;
+use mow_store::journal::Journal;
 use mow_store::project::Project;
+use mow_store::run_files::RunDir;
 use serde_json::{Value, json};
 
 use crate::cli::called_command;
-use crate::context::{Context, now};
+use crate::context::{Context, now, now_ms};
 use crate::failure::Failure;
 
 /// A worker of a live run.
@@ -75,29 +77,24 @@ impl Worker {
         Err(Failure::refused(message).hint("mow worktree status shows who has it"))
     }
 
-    /// Leaves a message for the lead, durable when this returns.
+    /// Leaves a message for the lead in the worker's journal, durable when this returns.
     pub(crate) fn send(&self, project: &Project, message: &Value) -> Result<(), Failure> {
         let Self { phase, run, attempt } = self;
-        let is_plain = |part: &str| {
-            !part.starts_with('.')
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
+        let named = RunDir::new(&project.engine_dir, run)
+            .ok()
+            .and_then(|dir| Some((dir, PhaseNumber::parse(phase)?, attempt.parse::<u32>().ok()?)));
+        let Some((dir, number, count)) = named else {
+            let wanted = "MOW_RUN must be a plain name, MOW_PHASE a phase, MOW_ATTEMPT a number";
+            return Err(Failure::refused(wanted));
         };
-        if ![phase, run, attempt].iter().all(|part| is_plain(part)) {
-            return Err(Failure::refused("MOW_RUN, MOW_PHASE and MOW_ATTEMPT must be plain names"));
+        let mut said = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
+        if let (Value::Object(said), Value::Object(fields)) = (&mut said, message) {
+            said.extend(fields.clone());
         }
-        let mut line = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
-        if let (Value::Object(line), Value::Object(fields)) = (&mut line, message) {
-            line.extend(fields.clone());
-        }
-        let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
-        let dir = Path::new("runs").join(run);
-        writer.create_dir(&dir)?;
-        let file = dir.join(format!("{phase}-{attempt}.outbox.ndjson"));
-        writer.append_line(
-            &file,
-            line.to_string().as_bytes(),
-            Append { durable: true, keep: None },
-        )?;
+        dir.create()?;
+        let path = dir.worker_journal(&number, count);
+        let (mut journal, _) = Journal::open(&path, &dir.worker_header(&number, count))?;
+        journal.append(now_ms(), &[json!({ "said": said })])?;
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::io::Write;
 use mow_host::git::GitError;
 use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
+use mow_store::journal::JournalError;
 use mow_store::json_edit::JsonError;
 use mow_store::phase_removal::RemovalError;
 use mow_store::project::ProjectError;
@@ -82,6 +83,15 @@ impl From<DiskError> for Failure {
             DiskError::Io { .. } => (code::OUTSIDE, "disk", None),
         };
         Self { code, kind, message, hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        if let JournalError::Disk(error) = error {
+            return error.into();
+        }
+        Self { code: code::OUTSIDE, kind: "journal", message: sentence(&error), hint: None }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Who may write: a worker of a live run leaves the shared files to the lead.
 
+use std::thread;
 use std::time::Duration;
 
 use mow_store::disk::Lock;
+use mow_store::journal::{Header, Record, Tail};
 use mow_testkit::call::Call;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -19,6 +21,15 @@ fn as_worker(project: &Sandbox, arguments: &[&str]) -> Call {
 fn lead(project: &Sandbox) -> Lock {
     let path = project.root().join(".git/mow/locks/lead.lock");
     Lock::acquire(&path, Duration::ZERO).expect("nobody else leads")
+}
+
+/// Reads the messages in the worker's journal.
+fn sent(project: &Sandbox) -> Vec<Value> {
+    let mut tail = Tail::new(&project.root().join(".git/mow/runs/r1/03-2.ndjson"));
+    let records = tail.poll().expect("the journal is sound");
+    assert_eq!(tail.header(), Some(&Header::worker("r1", "03", 2)));
+    let said = |record: &Record| record.parse::<Value>().expect("it is JSON")["said"].clone();
+    records.iter().map(said).collect()
 }
 
 #[test]
@@ -53,17 +64,39 @@ fn a_workers_claims_become_messages() {
     said(&["worktree", "release", "3"]);
     as_worker(&project, &["worktree", "claim", "4"]).run().refuses("not yours");
     assert_eq!(project.text(".planning/STATE.md"), STATE);
-    let outbox = project.text(".git/mow/runs/r1/3-2.outbox.ndjson");
-    let sent: Vec<Value> = outbox.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<_> = sent.iter().map(|message| message["type"].as_str().unwrap()).collect();
+    let kinds: Vec<_> = sent(&project).iter().map(|said| said["type"].clone()).collect();
     assert_eq!(kinds, ["claim", "update_plan", "verify_result", "release"]);
     as_worker(&project, &["worktree", "release", "3"])
         .env("MOW_RUN", "../x")
         .run()
-        .refuses("plain names");
+        .refuses("plain name");
+    as_worker(&project, &["worktree", "release", "3"])
+        .env("MOW_ATTEMPT", "2/3")
+        .run()
+        .refuses("MOW_ATTEMPT a number");
+    assert_eq!(sent(&project).len(), 4);
     drop(lead);
     let claimed = answer(as_worker(&project, &["worktree", "claim", "4"]).run());
     assert_eq!(claimed["already_claimed"], false);
+}
+
+#[test]
+fn messages_sent_at_the_same_time_all_arrive() {
+    let project = repository();
+    let _lead = lead(&project);
+    thread::scope(|scope| {
+        for plan in 1..=8 {
+            let project = &project;
+            scope.spawn(move || {
+                let plan = format!("03-0{plan}");
+                answer(as_worker(project, &["worktree", "update-plan", "3", &plan]).run());
+            });
+        }
+    });
+    let mut plans: Vec<_> = sent(&project).iter().map(|said| said["plan"].to_string()).collect();
+    plans.sort();
+    let expected: Vec<_> = (1..=8).map(|plan| format!("\"03-0{plan}\"")).collect();
+    assert_eq!(plans, expected);
 }
 
 #[test]
