@@ -15,7 +15,7 @@ pub trait World<M: Machine> {
     fn now(&mut self) -> u64;
 
     /// Waits for inputs, at most until a time; returns none when the time is up.
-    fn wait(&mut self, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
+    fn wait(&mut self, machine: &M, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
 
     /// Writes events down so that they survive a crash.
     fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
@@ -30,7 +30,7 @@ pub trait World<M: Machine> {
 /// Drives a machine until its world has enough.
 pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<(), W::Error> {
     loop {
-        let inputs = world.wait(machine.deadline())?;
+        let inputs = world.wait(machine, machine.deadline())?;
         let now = world.now();
         let mut all = Decision::default();
         for input in inputs.iter().map(Some).chain([None]) {

@@ -7,6 +7,8 @@
 use std::path::PathBuf;
 
 use mow_core::phase::PhaseNumber;
+use mow_core::report::Report;
+use mow_core::worker::Event;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
 use mow_store::journal::Journal;
@@ -87,14 +89,15 @@ impl Worker {
             let wanted = "MOW_RUN must be a plain name, MOW_PHASE a phase, MOW_ATTEMPT a number";
             return Err(Failure::refused(wanted));
         };
-        let mut said = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
-        if let (Value::Object(said), Value::Object(fields)) = (&mut said, message) {
-            said.extend(fields.clone());
-        }
+        let said = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
+        let (Value::Object(mut said), Value::Object(fields)) = (said, message) else {
+            return Err(Failure::refused("a message is an object"));
+        };
+        said.extend(fields.clone());
         dir.create()?;
         let path = dir.worker_journal(&number, count);
         let (mut journal, _) = Journal::open(&path, &dir.worker_header(&number, count))?;
-        journal.append(now_ms(), &[json!({ "said": said })])?;
+        journal.append(now_ms(), &[Event::Reported(Report::Said { message: said })])?;
         Ok(())
     }
 }

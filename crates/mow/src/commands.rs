@@ -19,6 +19,7 @@ mod phases;
 mod progress;
 mod requirements;
 mod roadmap;
+mod run;
 mod scaffold;
 mod start;
 mod state;
@@ -156,6 +157,11 @@ pub(crate) enum Command {
     VerifyPathExists(utility::VerifyPathExists),
     /// Say that searching the web is left to the agents
     Websearch(utility::Websearch),
+    /// Run phases, several at a time, each in its own worktree
+    Run(run::Args),
+    /// Carry out one attempt of a phase; `mow run` starts it
+    #[command(hide = true)]
+    Worker(run::WorkerArgs),
     /// Make a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
@@ -187,6 +193,8 @@ impl Command {
             Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command, .. } => command.is_some(),
             Self::ColorAssign { .. }
+            | Self::Run(_)
+            | Self::Worker(_)
             | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Install(_)
@@ -241,6 +249,8 @@ impl Command {
             Self::CurrentTimestamp(args) => Ok(args.run()),
             Self::VerifyPathExists(args) => Ok(args.run(context)),
             Self::Websearch(args) => Ok(args.run()),
+            Self::Run(args) => run::run(context, args),
+            Self::Worker(args) => run::worker(args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Install(command) => command.run(context),

@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::io::Write;
 
+use mow_engine::EngineError;
 use mow_host::git::GitError;
 use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
@@ -92,6 +93,27 @@ impl From<JournalError> for Failure {
             return error.into();
         }
         Self { code: code::OUTSIDE, kind: "journal", message: sentence(&error), hint: None }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Disk(error) => error.into(),
+            EngineError::Journal(error) => error.into(),
+            EngineError::Git(error) => error.into(),
+            EngineError::Project(error) => error.into(),
+            EngineError::Led { .. } => {
+                let message = error.sentence();
+                let hint = Some("mow ps shows what it does; mow cancel ends it".to_owned());
+                Self { code: code::BUSY, kind: "led", message, hint }
+            }
+            EngineError::Refused { message, hint } => Self::refused(message).hint(hint),
+            error => {
+                let message = error.sentence();
+                Self { code: code::OUTSIDE, kind: "engine", message, hint: None }
+            }
+        }
     }
 }
 

@@ -97,7 +97,7 @@ impl World<Worker> for WorkerWorld {
         self.clock.now()
     }
 
-    fn wait(&mut self, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
+    fn wait(&mut self, _worker: &Worker, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
         if let Some(begin) = self.begin.take() {
             return Ok(vec![begin]);
         }

@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use crate::context::{Context, today};
 use crate::failure::Failure;
-use crate::output::Output;
+use super::run;
+use crate::output::{Output, notice};
 use crate::terminal::{BOLD, CYAN, DIM, painted, quoted};
 
 /// How many demos may lie side by side before a name must be given.
@@ -44,15 +45,16 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     };
     let prepared = prepare(&dir)?;
     if !args.prepare {
-        return run_demo(&prepared.dir);
+        return run_demo(context, &prepared.dir);
     }
     Ok(if context.wants_json() { Output::json_lines(&prepared) } else { told(&prepared) })
 }
 
 /// Runs a prepared project to its end.
-fn run_demo(dir: &Path) -> Result<Output, Failure> {
-    let message = format!("running the demo is not built yet; it is prepared in {}", dir.display());
-    Err(Failure::refused(message).hint("mow demo --prepare"))
+fn run_demo(context: &Context, dir: &Path) -> Result<Output, Failure> {
+    notice(&format!("the demo is in {}", dir.display()));
+    let context = Context::new(context.raw, context.json, Some(dir))?;
+    run::run(&context, &run::Args::for_demo())
 }
 
 /// Returns the first of `mow-demo`, `mow-demo-2`, … that is not there.

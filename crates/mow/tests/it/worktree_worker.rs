@@ -28,7 +28,7 @@ fn sent(project: &Sandbox) -> Vec<Value> {
     let mut tail = Tail::new(&project.root().join(".git/mow/runs/r1/03-2.ndjson"));
     let records = tail.poll().expect("the journal is sound");
     assert_eq!(tail.header(), Some(&Header::worker("r1", "03", 2)));
-    let said = |record: &Record| record.parse::<Value>().expect("it is JSON")["said"].clone();
+    let said = |record: &Record| record.parse::<Value>().expect("it is JSON")["message"].clone();
     records.iter().map(said).collect()
 }
 

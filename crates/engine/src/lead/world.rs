@@ -1,0 +1,345 @@
+//! What a lead lives in: its journal, the journals of its workers, commands, signals, threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status};
+use mow_core::phase::PhaseNumber;
+use mow_core::report::{Note, Report};
+use mow_core::worker;
+use mow_host::life;
+use mow_store::journal::{Journal, Tail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::effects::Hands;
+use super::projection::Projection;
+use super::roadmap::{self, Chosen};
+use super::Face;
+use crate::EngineError;
+use crate::clock::Clock;
+use crate::drive::World;
+use crate::site::Site;
+use crate::watch::{self, Bell, LOOK_EVERY};
+
+/// The shortest time between two writings of the shared planning files.
+const PROJECT_EVERY_MS: u64 = 200;
+
+/// What wakes a lead.
+pub(super) enum Wake {
+    /// A file changed.
+    Files,
+    /// An effect came to its end.
+    Finished(u64, Outcome),
+    /// A worker and all it started are gone.
+    Gone(PhaseNumber, u32),
+    /// Somebody pressed Ctrl-C, or the system wants the lead to end.
+    Interrupted,
+}
+
+/// A worker's journal as the lead reads it.
+struct Voice {
+    tail: Tail,
+    inbox: Journal,
+    confirmed: u64,
+}
+
+pub(super) struct LeadWorld<'a> {
+    site: Arc<Site>,
+    journal: Journal,
+    chosen: Chosen,
+    begin: Vec<Input>,
+    face: &'a mut dyn Face,
+    /// Whether to stay when only a person can move the run.
+    pub(super) stay: bool,
+    clock: Clock,
+    bell: Bell,
+    sender: Sender<Wake>,
+    receiver: Receiver<Wake>,
+    commands: Tail,
+    voices: BTreeMap<(PhaseNumber, u32), Voice>,
+    hands: Hands,
+    projection: Projection,
+    projected_at: u64,
+    dirty: BTreeSet<PhaseNumber>,
+    roadmap_seen: Option<(SystemTime, u64)>,
+    interrupts: u32,
+    /// Whether the roadmap has not been read yet.
+    first: bool,
+}
+
+impl<'a> LeadWorld<'a> {
+    pub(super) fn new(
+        site: Site,
+        journal: Journal,
+        chosen: Chosen,
+        begin: Vec<Input>,
+        face: &'a mut dyn Face,
+    ) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let site = Arc::new(site);
+        let commands = Tail::new(&site.run.commands());
+        let hands = Hands::new(Arc::clone(&site), sender.clone());
+        Self {
+            projection: Projection::new(Arc::clone(&site)),
+            site,
+            journal,
+            chosen,
+            begin,
+            face,
+            stay: false,
+            clock: Clock::default(),
+            bell: Bell::default(),
+            sender,
+            receiver,
+            commands,
+            voices: BTreeMap::new(),
+            hands,
+            projected_at: 0,
+            dirty: BTreeSet::new(),
+            roadmap_seen: None,
+            interrupts: 0,
+            first: true,
+        }
+    }
+
+    /// Takes up a run: watches files and signals, adopts workers, looks at what was begun.
+    pub(super) fn take_up(&mut self, lead: &Lead) -> Result<(), EngineError> {
+        let wake = self.sender.clone();
+        let concerns = |name: &str| {
+            name == "ROADMAP.md"
+                || (name.ends_with(".ndjson")
+                    && !name.ends_with(".inbox.ndjson")
+                    && name != "journal.ndjson")
+        };
+        let dirs = [self.site.run.path(), self.site.project.planning.as_path()];
+        watch::watch(&dirs, concerns, self.bell.clone(), move || wake.send(Wake::Files).is_ok());
+        let wake = self.sender.clone();
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(EngineError::io("listen for signals"))?;
+        let listen = move || {
+            for _ in signals.forever() {
+                if wake.send(Wake::Interrupted).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("mow-signals".to_owned())
+            .spawn(listen)
+            .map_err(EngineError::io("start a thread"))?;
+        self.dirty.extend(lead.phases.keys());
+        for track in lead.live() {
+            if matches!(track.status, Status::Running | Status::Ending) {
+                self.attend(track.spec.number, track.attempt)?;
+            }
+        }
+        for (id, effect) in &lead.open {
+            self.release((*id, effect.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Listens to a worker from now on, and learns when it is gone.
+    fn attend(&mut self, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+        if self.voices.contains_key(&(phase, attempt)) {
+            return Ok(());
+        }
+        let run = &self.site.run;
+        let header = run.inbox_header(&phase, attempt);
+        let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
+        let tail = Tail::new(&run.worker_journal(&phase, attempt));
+        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0 });
+        let (lock, wake) = (run.life_lock(&phase, attempt), self.sender.clone());
+        let watch = move || {
+            // A lock that cannot be waited for is as good as free: the next attempt takes it anew.
+            life::wait_gone(&lock).ok();
+            wake.send(Wake::Gone(phase, attempt)).ok();
+        };
+        std::thread::Builder::new()
+            .name("mow-life".to_owned())
+            .spawn(watch)
+            .map_err(EngineError::io("start a thread"))?;
+        Ok(())
+    }
+
+    /// Reads what a worker wrote.
+    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        let Some(voice) = self.voices.get_mut(&key) else { return Ok(()) };
+        let (phase, attempt) = key;
+        for record in voice.tail.poll()? {
+            let report = match record.parse::<worker::Event>() {
+                Ok(worker::Event::Reported(report)) => report,
+                Ok(_) => continue,
+                // What is no event is not ours; it is shown, and changes nothing.
+                Err(_) => Report::Note { text: "an unreadable record".to_owned() },
+            };
+            inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
+        }
+        Ok(())
+    }
+
+    /// Tells workers what is in this journal now.
+    fn confirm(&mut self) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        for voice in self.voices.values_mut() {
+            let seq = voice.tail.last_seq();
+            if seq > voice.confirmed {
+                voice.inbox.append(now, &[Note::Through { seq }])?;
+                voice.confirmed = seq;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what has changed in files.
+    fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.bell.reset();
+        for record in self.commands.poll()? {
+            if let Ok(command) = record.parse::<Command>() {
+                inputs.push(Input::Command { seq: record.seq, command });
+            }
+        }
+        let keys: Vec<_> = self.voices.keys().copied().collect();
+        for key in keys {
+            self.hear(key, inputs)?;
+        }
+        let path = self.site.project.planning.join("ROADMAP.md");
+        let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
+        if seen != self.roadmap_seen || self.first {
+            (self.roadmap_seen, self.first) = (seen, false);
+            if let Some((scope, phases)) =
+                roadmap::reread(&self.site.project, lead, &self.chosen)
+            {
+                inputs.push(Input::Roadmap { scope, phases });
+            }
+        }
+        Ok(())
+    }
+
+    fn interrupt(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.interrupts += 1;
+        match self.interrupts {
+            1 => inputs.push(Input::Hold(Hold::Draining)),
+            2 => inputs.push(Input::Hold(Hold::Stopping)),
+            _ => {
+                return Err(EngineError::refused(
+                    "stopped; the workers go on by themselves",
+                    "mow run takes them up again",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn next_wake(&mut self, until: Option<u64>) -> Option<Wake> {
+        let now = self.clock.now();
+        let project = (!self.dirty.is_empty()).then_some(self.projected_at + PROJECT_EVERY_MS);
+        let until = until.into_iter().chain(project).min();
+        let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
+        match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
+            Ok(wake) => Some(wake),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
+        }
+    }
+
+    fn project(&mut self, lead: &Lead) {
+        let now = self.clock.now();
+        if self.dirty.is_empty() || now < self.projected_at + PROJECT_EVERY_MS {
+            return;
+        }
+        self.projected_at = now;
+        let dirty = std::mem::take(&mut self.dirty);
+        if let Err(error) = self.projection.write(lead, &dirty) {
+            // Nothing depends on the picture; it is drawn again with the next change.
+            let text = format!("planning files could not be written: {}", error.sentence());
+            self.projection.complain(text);
+            self.dirty = dirty;
+        }
+    }
+
+    /// Brings the planning files up to date at the end.
+    pub(super) fn finish(&mut self, lead: &Lead) -> Result<(), EngineError> {
+        let dirty = std::mem::take(&mut self.dirty);
+        self.projection.write(lead, &dirty)
+    }
+}
+
+impl World<Lead> for LeadWorld<'_> {
+    type Error = EngineError;
+
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn wait(&mut self, lead: &Lead, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
+        let mut inputs = std::mem::take(&mut self.begin);
+        if !inputs.is_empty() {
+            return Ok(inputs);
+        }
+        let mut next = if self.first { None } else { self.next_wake(until) };
+        let mut gone = Vec::new();
+        while let Some(wake) = next {
+            match wake {
+                Wake::Files => {}
+                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
+                Wake::Interrupted => self.interrupt(&mut inputs)?,
+            }
+            next = self.receiver.try_recv().ok();
+        }
+        self.look(lead, &mut inputs)?;
+        for (phase, attempt) in gone {
+            // Everything it wrote is read by now: it was gone before we looked.
+            inputs.push(Input::Gone { phase, attempt });
+        }
+        Ok(inputs)
+    }
+
+    fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
+        self.journal.append(now, events)?;
+        Ok(())
+    }
+
+    fn release(&mut self, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+        if let Effect::Tell { phase, attempt, n, note } = &effect {
+            self.attend(*phase, *attempt)?;
+            let now = self.clock.now();
+            if let Some(voice) = self.voices.get_mut(&(*phase, *attempt)) {
+                super::start::tell(&mut voice.inbox, *n, note, now)?;
+            }
+            self.sender.send(Wake::Finished(id, Outcome::Done)).ok();
+            return Ok(());
+        }
+        self.hands.begin(id, effect)
+    }
+
+    fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
+        if !events.is_empty() {
+            self.dirty.extend(events.iter().filter_map(Event::phase));
+            for track in lead.live() {
+                if matches!(track.status, Status::Running | Status::Ending) {
+                    self.attend(track.spec.number, track.attempt)?;
+                }
+            }
+            self.voices.retain(|(phase, attempt), _| {
+                lead.phases.get(phase).is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
+            });
+            self.confirm()?;
+            let now = self.clock.now();
+            self.face.show(lead, events, now);
+        }
+        self.project(lead);
+        if self.first || !self.begin.is_empty() {
+            return Ok(true);
+        }
+        Ok(match lead.standing() {
+            Standing::Moving => true,
+            Standing::Done => false,
+            Standing::Waiting | Standing::Failed => self.stay && self.interrupts == 0,
+        })
+    }
+}
