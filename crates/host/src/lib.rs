@@ -5,5 +5,7 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 pub mod git;
+pub mod life;
 pub mod pager;
 pub mod probe;
+pub mod process;
