@@ -4,8 +4,11 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod bounded_log;
 pub mod git;
 pub mod life;
 pub mod pager;
 pub mod probe;
 pub mod process;
+pub mod shell;
+pub mod stop;
