@@ -10,5 +10,9 @@ pub mod life;
 pub mod pager;
 pub mod probe;
 pub mod process;
+pub mod rescue;
 pub mod shell;
 pub mod stop;
+
+#[cfg(test)]
+mod test_repository;

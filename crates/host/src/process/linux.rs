@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -81,6 +82,18 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
         wait_for_any(&targets, wait).map_err(|source| ProcessError::Look { source })?;
     }
     Ok(asked.len())
+}
+
+/// Returns the processes of a program that work in a directory or below it; `None` when that
+/// cannot be told.
+pub(crate) fn programs_in(dir: &Path, name: &str) -> Option<Vec<u32>> {
+    let dir = fs::canonicalize(dir).ok()?;
+    let works_there = |pid: &u32| {
+        let comm = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let cwd = || fs::read_link(format!("/proc/{pid}/cwd"));
+        comm.trim_ascii() == name.as_bytes() && cwd().is_ok_and(|cwd| cwd.starts_with(&dir))
+    };
+    Some(pids().ok()?.into_iter().filter(works_there).collect())
 }
 
 /// Finds the living processes that carry the token or stand below one that does.

@@ -1,6 +1,7 @@
 //! Processes as the `ps` program tells of them, on systems without `/proc`.
 
 use std::io;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,6 +48,11 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
         }
         thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Such systems do not tell where a process works.
+pub(crate) fn programs_in(_dir: &Path, _name: &str) -> Option<Vec<u32>> {
+    None
 }
 
 /// Finds processes by the environment that `ps` prints after their command.
