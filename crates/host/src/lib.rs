@@ -5,6 +5,7 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 pub mod bounded_log;
+pub mod commit;
 pub mod git;
 pub mod life;
 pub mod pager;
