@@ -91,8 +91,13 @@ pub fn commit_paths(
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
     let message = with_trailers(message, trailers);
     args.extend(["--quiet", "--cleanup=whitespace", "--no-edit", "--message", &message]);
-    args.extend(["--only"].iter().chain(&from_list));
-    let answer = worktree.ask_with(&args, &changed)?;
+    // Git refuses a part of the changes while a merge is in progress, but not all of them.
+    let answer = if *paths == Paths::All {
+        worktree.ask(&args)?
+    } else {
+        args.extend(["--only"].iter().chain(&from_list));
+        worktree.ask_with(&args, &changed)?
+    };
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }

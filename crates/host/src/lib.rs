@@ -8,6 +8,7 @@ pub mod bounded_log;
 pub mod commit;
 pub mod git;
 pub mod life;
+pub mod merge;
 pub mod pager;
 pub mod probe;
 pub mod process;

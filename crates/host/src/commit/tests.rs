@@ -99,3 +99,15 @@ fn a_message_keeps_lines_that_look_like_comments() {
     commit_paths(&repository.git, &Paths::All, "work\n\n# 3 things", &[]).unwrap();
     assert_eq!(repository.say(&["show", "-s", "--format=%B"]).trim(), "work\n\n# 3 things");
 }
+
+#[test]
+fn a_merge_in_progress_is_finished() {
+    let repository = Repository::new();
+    repository.say(&["checkout", "-q", "-b", "side"]);
+    repository.write("side", "s\n");
+    repository.commit("side");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.say(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
+    let commit = commit_paths(&repository.git, &Paths::All, "merge", &[]).unwrap().unwrap();
+    assert!(repository.git.is_ancestor("side", &commit).unwrap());
+}
