@@ -4,6 +4,17 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod bounded_log;
+pub mod commit;
 pub mod git;
+pub mod life;
+pub mod merge;
 pub mod pager;
 pub mod probe;
+pub mod process;
+pub mod rescue;
+pub mod shell;
+pub mod stop;
+
+#[cfg(test)]
+mod test_repository;
