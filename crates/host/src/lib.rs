@@ -6,6 +6,7 @@
 
 pub mod bounded_log;
 pub mod commit;
+pub mod follow;
 pub mod git;
 pub mod life;
 pub mod merge;
