@@ -21,7 +21,7 @@ pub trait World<M: Machine> {
     fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
 
     /// Begins to do something, once its events are recorded.
-    fn release(&mut self, effect: M::Effect) -> Result<(), Self::Error>;
+    fn release(&mut self, machine: &M, effect: M::Effect) -> Result<(), Self::Error>;
 
     /// Learns what became of a batch: draws, confirms, projects. Returns whether to go on.
     fn settle(&mut self, machine: &M, events: &[M::Event]) -> Result<bool, Self::Error>;
@@ -42,7 +42,7 @@ pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<
             world.record(&all.events, now)?;
         }
         for effect in all.effects {
-            world.release(effect)?;
+            world.release(machine, effect)?;
         }
         if !world.settle(machine, &all.events)? {
             return Ok(());

@@ -23,7 +23,7 @@ use mow_store::disk::{DiskError, Lock};
 use mow_store::journal::{Journal, Record, Tail};
 use mow_store::project::Project;
 use mow_store::run_files::{self, RunDir};
-use mow_store::{config, disk, journal};
+use mow_store::{config, disk};
 
 use crate::EngineError;
 use crate::drive::drive;
@@ -151,16 +151,26 @@ fn new_run_id() -> String {
 }
 
 /// Returns the branch that a run's work is for, and where it stands.
-fn target(git: &Git, config: &Config, wanted: Option<&str>) -> Result<(String, String), EngineError> {
+fn target(
+    git: &Git,
+    config: &Config,
+    wanted: Option<&str>,
+) -> Result<(String, String), EngineError> {
     let set = config.value("git.target").and_then(|value| value.as_str()).map(str::to_owned);
     let branch = match wanted.map(str::to_owned).or(set) {
         Some(branch) => branch,
         None => git.current_branch()?.ok_or_else(|| {
-            EngineError::refused("no branch is checked out, so it is not clear what to merge into", "mow run --into BRANCH …")
+            EngineError::refused(
+                "no branch is checked out, so it is not clear what to merge into",
+                "mow run --into BRANCH …",
+            )
         })?,
     };
     let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
-        EngineError::refused(format!("branch {branch} has no commits yet"), "git add -A && git commit")
+        EngineError::refused(
+            format!("branch {branch} has no commits yet"),
+            "git add -A && git commit",
+        )
     })?;
     Ok((branch, tip))
 }
@@ -175,7 +185,9 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
     let merge = text("multi_phase.merge").or_else(|| text("multi_phase.merge_timing"));
     Settings {
         max_workers: max_workers.or(workers).unwrap_or(default.max_workers).max(1),
-        circuit_breaker: breaker.and_then(|n| u32::try_from(n).ok()).unwrap_or(default.circuit_breaker),
+        circuit_breaker: breaker
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
         ..default
     }
@@ -198,6 +210,6 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
 
 /// Leaves a command for the lead of a run, alive or not; durable when this returns.
 pub fn command(dir: &RunDir, command: &mow_core::lead::Command) -> Result<u64, EngineError> {
-    let (mut journal, _) = journal::Journal::open(&dir.commands(), &dir.commands_header())?;
+    let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
     Ok(journal.append(crate::clock::Clock::default().now(), std::slice::from_ref(command))?)
 }

@@ -46,6 +46,8 @@ pub enum Paths {
     All,
     /// Only these files, or those below these directories, relative to the worktree.
     Only(Vec<String>),
+    /// All changes and new files but those below this directory.
+    AllBut(String),
 }
 
 /// Returns the last commit of a worktree.
@@ -102,6 +104,24 @@ pub fn commit_paths(
         return Err(CommitError::Refused { output: said(&answer) });
     }
     head(worktree).map(Some)
+}
+
+/// Makes a commit without changes, as a mark.
+pub fn commit_mark(
+    worktree: &Git,
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<String, CommitError> {
+    identity_ok(worktree)?;
+    let message = with_trailers(message, trailers);
+    // The user's hooks check changes; here are none.
+    let args =
+        ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
+    let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
+    if !answer.success {
+        return Err(CommitError::Refused { output: said(&answer) });
+    }
+    head(worktree)
 }
 
 /// Returns the newest commit after `base` that carries a trailer.
@@ -163,10 +183,17 @@ fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
     }
     let output = worktree.run(&args)?.stdout;
     let mut changed = Vec::new();
+    let is_left = |path: &[u8]| match paths {
+        Paths::AllBut(dir) => {
+            let rest = path.strip_prefix(dir.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        }
+        _ => false,
+    };
     // Two letters and a space stand before each path. A path with a slash at its end is a
     // repository of its own, which is none of our files.
     for line in output.split(|byte| *byte == 0).filter(|line| line.len() > 3) {
-        if !line.ends_with(b"/") {
+        if !line.ends_with(b"/") && !is_left(&line[3..]) {
             changed.extend_from_slice(&line[3..]);
             changed.push(0);
         }

@@ -11,6 +11,7 @@ pub mod git;
 pub mod life;
 pub mod merge;
 pub mod pager;
+pub mod phase_worktree;
 pub mod probe;
 pub mod process;
 pub mod rescue;

@@ -127,6 +127,35 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
     Ok(MergeOutcome::Merged { commit, left_out })
 }
 
+/// Commits files with these contents on top of a reference; returns where it stands then.
+///
+/// Nothing is committed when all of them are so already.
+pub fn overlay(
+    git: &Git,
+    run_ref: &str,
+    files: &[(String, Vec<u8>)],
+    message: &str,
+) -> Result<String, MergeError> {
+    let git = &git.plumbing();
+    commit::identity_ok(git)?;
+    let ours = commit_of(git, run_ref)?;
+    let job = Merge {
+        run_ref: run_ref.to_owned(),
+        branch_commit: ours.clone(),
+        message: message.to_owned(),
+        keep_from_ours: Vec::new(),
+        own: None,
+        overlay: files.to_vec(),
+    };
+    let tree = job.settle(git, [&ours, &ours, &ours], &[])?;
+    if git.run(&["rev-parse", &format!("{ours}^{{tree}}")])?.text() == tree {
+        return Ok(ours);
+    }
+    let commit = git.run(&["commit-tree", &tree, "-p", &ours, "-m", message])?.text();
+    git.run(&["update-ref", "-m", "mow: planning files", run_ref, &commit, &ours])?;
+    Ok(commit)
+}
+
 impl Merge {
     fn is_own(&self, path: &str) -> bool {
         self.own.as_deref().is_some_and(|own| is_below(path, own))

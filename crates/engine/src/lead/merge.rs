@@ -4,8 +4,10 @@ use std::path::Path;
 
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
+use mow_host::commit::with_trailers;
+use mow_host::follow::{self, Followed};
 use mow_host::git::Git;
-use mow_host::merge::{self, Followed, Merge, MergeOutcome};
+use mow_host::merge::{self, Merge, MergeOutcome};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::{phase_dirs, planning_copy};
 use serde_json::json;
@@ -53,19 +55,21 @@ pub(super) fn merge(
     let job = Merge {
         run_ref: run_ref(site),
         branch_commit: commit.to_owned(),
-        message: format!("Merge phase {phase}"),
-        trailers: vec![
-            ("Mow-Phase".to_owned(), phase.to_string()),
-            ("Mow-Attempt".to_owned(), attempt.to_string()),
-            ("Mow-Run".to_owned(), site.run.run().to_owned()),
-        ],
-        keep_ours: vec![planning],
-        take_theirs: own.into_iter().collect(),
+        message: with_trailers(
+            &format!("Merge phase {phase}"),
+            &[
+                ("Mow-Phase", &phase.to_string()),
+                ("Mow-Attempt", &attempt.to_string()),
+                ("Mow-Run", site.run.run()),
+            ],
+        ),
+        keep_from_ours: vec![planning],
+        own,
         overlay: Vec::new(),
     };
     let merged = merge::merge(&git, &job).map_err(|error| EngineError::Host(error.into()))?;
     let commit = match merged {
-        MergeOutcome::Merged { commit, .. } | MergeOutcome::AlreadyMerged { commit } => commit,
+        MergeOutcome::Merged { commit, .. } | MergeOutcome::AlreadyMerged { commit, .. } => commit,
         MergeOutcome::Conflict { files } => {
             let files = files.into_iter().map(|file| file.path).collect();
             return Ok(Outcome::Conflict { files });
@@ -109,16 +113,16 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(),
 
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
 pub(super) fn follow(site: &Site, commit: &str) -> Result<Outcome, EngineError> {
-    let git = Git::new(site.top());
     let (target, _) = beginning(site)?;
     let planning = site.below_top().join(".planning");
     let shared: Vec<_> =
         SHARED.iter().map(|file| planning.join(file).display().to_string()).collect();
-    let followed = merge::follow(&git, &target, commit, &shared)
-        .map_err(|error| EngineError::Host(error.into()))?;
+    let followed = follow::follow(site.top(), &target, commit, &shared)?;
     Ok(match followed {
         Followed::Updated | Followed::UpToDate => Outcome::Done,
-        Followed::Refused { reason, command } => Outcome::Refused { reason, command },
+        Followed::Refused { reason, command_to_finish } => {
+            Outcome::Refused { reason, command: command_to_finish }
+        }
     })
 }
 

@@ -28,13 +28,9 @@ pub(super) fn prepare(
     if let Some(reason) = claim(site, phase, attempt, &place)? {
         return Ok(Outcome::Failed { reason });
     }
-    let job = Prepare {
-        path: place.path.clone(),
-        branch: place.branch.clone(),
-        base: base.to_owned(),
-        exclude: place.home.ignore_line(),
-    };
-    let prepared = phase_worktree::prepare(&Git::new(site.top()), &job)
+    let job =
+        Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
+    let prepared = phase_worktree::prepare(site.top(), &job)
         .map_err(|error| EngineError::Host(error.into()))?;
     let git = Git::new(&place.path);
     if attempt == 1 && prepared.behind {
@@ -170,7 +166,8 @@ pub(super) fn change_manifest(
     }
     writer = writer.with_root(&place.home.path())?;
     writer.update(&place.home.manifest(), |old| {
-        let changed = manifest::set_entry(old.unwrap_or_default(), &place.name, fields, &now_text());
+        let changed =
+            manifest::set_entry(old.unwrap_or_default(), &place.name, fields, &now_text());
         changed.map(Some).map_err(|error| {
             let path = place.home.manifest();
             EngineError::refused(format!("{}: {error}", path.display()), "repair the file")

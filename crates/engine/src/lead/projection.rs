@@ -10,11 +10,12 @@ use mow_core::lead::{Lead, Status, Track};
 use mow_core::phase::PhaseNumber;
 use mow_core::stage::Stage;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::phase_dirs::PhaseDirs;
+use mow_store::phase_dirs::{Artifact, PhaseDirs};
 use mow_store::requirements;
 use mow_store::roadmap::edit::{self, Progress};
 use mow_store::roadmap::{self, Lookup};
 use mow_store::state::active::{self, RowChange, RowError};
+use mow_store::state::advance;
 use mow_store::state::transition::{self, Target};
 
 use crate::EngineError;
@@ -133,6 +134,24 @@ impl Projection {
         Ok(())
     }
 
+    /// Writes how many of all plans are done into the progress line of STATE.md.
+    pub(super) fn write_progress(&self, lead: &Lead) -> Result<(), EngineError> {
+        let planning = &self.site.project.planning;
+        let mut progress = advance::Progress { completed: 0, total: 0 };
+        for dir in PhaseDirs::load(planning).iter() {
+            let plans = dir.count(Artifact::Plan);
+            let track = dir.number.and_then(|number| lead.phases.get(&number));
+            let merged = track.is_some_and(|track| track.status == Status::Merged);
+            let done = dir.count(Artifact::Summary).min(plans);
+            progress.total += plans;
+            progress.completed += if merged { plans } else { done };
+        }
+        disk::update(&self.site.project, &planning.join("STATE.md"), |old| {
+            Ok::<_, EngineError>(old.and_then(|old| advance::set_progress(old, progress)))
+        })?;
+        Ok(())
+    }
+
     /// Moves the current position on, as `mow phase complete` does.
     fn complete(&self, bytes: &[u8], track: &Track) -> Result<Vec<u8>, EngineError> {
         let planning = &self.site.project.planning;
@@ -202,7 +221,11 @@ fn shown(lead: &Lead, track: &Track) -> Shown {
                 })
                 .map(ToString::to_string)
                 .collect();
-            if open.is_empty() { "not started".to_owned() } else { format!("blocked ({})", open.join(",")) }
+            if open.is_empty() {
+                "not started".to_owned()
+            } else {
+                format!("blocked ({})", open.join(","))
+            }
         }
         Status::Preparing | Status::Starting => "starting".to_owned(),
         Status::Running | Status::Ending => match track.stage {

@@ -35,9 +35,8 @@ pub struct Chosen {
 
 /// Chooses phases of a project.
 pub fn choose(project: &Project, choice: &Choice) -> Result<Chosen, EngineError> {
-    let survey = survey::load(&project.planning)?.ok_or_else(|| {
-        EngineError::refused("this project has no ROADMAP.md", "mow init")
-    })?;
+    let survey = survey::load(&project.planning)?
+        .ok_or_else(|| EngineError::refused("this project has no ROADMAP.md", "mow init"))?;
     let open: Vec<_> = survey
         .phases
         .iter()
@@ -116,19 +115,19 @@ fn refuse_twins(open: &[&Surveyed]) -> Result<(), EngineError> {
 fn refuse_cycles(project: &Project, survey: &Survey) -> Result<(), EngineError> {
     let scheduled = survey.scheduled();
     let graph = survey.graph(&project.planning, &scheduled);
-    let Some(cycle) = graph.cycles().first().cloned() else { return Ok(()) };
-    let path: Vec<_> = cycle.iter().map(ToString::to_string).collect();
-    Err(EngineError::refused(
-        format!("phases depend on each other in a circle: {}", path.join(" → ")),
-        "mow roadmap analyze-dag",
-    ))
+    let Err(cyclic) = graph.waves() else { return Ok(()) };
+    Err(EngineError::refused(cyclic.to_string(), "mow roadmap analyze-dag"))
 }
 
 /// Reads the roadmap again for a run that is under way.
 ///
 /// What a phase has begun with stays as it is; only phases that wait can change. `None` when the
 /// roadmap cannot be read at the moment, or is about to be a circle.
-pub(super) fn reread(project: &Project, lead: &Lead, chosen: &Chosen) -> Option<(Scope, Vec<PhaseSpec>)> {
+pub(super) fn reread(
+    project: &Project,
+    lead: &Lead,
+    chosen: &Chosen,
+) -> Option<(Scope, Vec<PhaseSpec>)> {
     let survey = survey::load(&project.planning).ok()??;
     let scope = if chosen.all || lead.scope == Scope::All { Scope::All } else { Scope::Named };
     let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();

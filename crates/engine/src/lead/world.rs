@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
 use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status};
@@ -14,10 +14,10 @@ use mow_host::life;
 use mow_store::journal::{Journal, Tail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::Face;
 use super::effects::Hands;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
-use super::Face;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
@@ -137,7 +137,7 @@ impl<'a> LeadWorld<'a> {
             }
         }
         for (id, effect) in &lead.open {
-            self.release((*id, effect.clone()))?;
+            self.release(lead, (*id, effect.clone()))?;
         }
         Ok(())
     }
@@ -166,7 +166,11 @@ impl<'a> LeadWorld<'a> {
     }
 
     /// Reads what a worker wrote.
-    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+    fn hear(
+        &mut self,
+        key: (PhaseNumber, u32),
+        inputs: &mut Vec<Input>,
+    ) -> Result<(), EngineError> {
         let Some(voice) = self.voices.get_mut(&key) else { return Ok(()) };
         let (phase, attempt) = key;
         for record in voice.tail.poll()? {
@@ -210,9 +214,7 @@ impl<'a> LeadWorld<'a> {
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
         if seen != self.roadmap_seen || self.first {
             (self.roadmap_seen, self.first) = (seen, false);
-            if let Some((scope, phases)) =
-                roadmap::reread(&self.site.project, lead, &self.chosen)
-            {
+            if let Some((scope, phases)) = roadmap::reread(&self.site.project, lead, &self.chosen) {
                 inputs.push(Input::Roadmap { scope, phases });
             }
         }
@@ -304,15 +306,26 @@ impl World<Lead> for LeadWorld<'_> {
         Ok(())
     }
 
-    fn release(&mut self, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
-        if let Effect::Tell { phase, attempt, n, note } = &effect {
-            self.attend(*phase, *attempt)?;
-            let now = self.clock.now();
-            if let Some(voice) = self.voices.get_mut(&(*phase, *attempt)) {
-                super::start::tell(&mut voice.inbox, *n, note, now)?;
+    fn release(&mut self, lead: &Lead, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+        match &effect {
+            Effect::Tell { phase, attempt, n, note } => {
+                self.attend(*phase, *attempt)?;
+                let now = self.clock.now();
+                let path = self.site.run.worker_inbox(phase, *attempt);
+                if let Some(voice) = self.voices.get_mut(&(*phase, *attempt)) {
+                    super::start::tell(&path, &mut voice.inbox, (*n, note), now)?;
+                }
+                self.sender.send(Wake::Finished(id, Outcome::Done)).ok();
+                return Ok(());
             }
-            self.sender.send(Wake::Finished(id, Outcome::Done)).ok();
-            return Ok(());
+            // What is committed at the end is the picture of the end.
+            Effect::Close { .. } => {
+                self.dirty.extend(lead.phases.keys());
+                let dirty = std::mem::take(&mut self.dirty);
+                self.projection.write(lead, &dirty)?;
+                self.projection.write_progress(lead)?;
+            }
+            _ => {}
         }
         self.hands.begin(id, effect)
     }
@@ -326,7 +339,9 @@ impl World<Lead> for LeadWorld<'_> {
                 }
             }
             self.voices.retain(|(phase, attempt), _| {
-                lead.phases.get(phase).is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
+                lead.phases
+                    .get(phase)
+                    .is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
             });
             self.confirm()?;
             let now = self.clock.now();

@@ -40,8 +40,8 @@ impl Desk {
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
         let commits_docs = commits_docs(&site, &project.root)?;
-        let brief = brief.clone();
-        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop: Stop::new() })
+        let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
+        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop })
     }
 
     pub(super) fn git(&self) -> Git {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mow_core::stage::Gates;
 use mow_core::worker::{Found, FoundPlan, FoundTask, Role, Settings, Verdict};
+use mow_store::frontmatter::Problem;
 use mow_store::phase_dirs::{self, Artifact};
 use mow_store::plan::{self, Plan, Task};
 use mow_store::roadmap::{self, Lookup};
@@ -52,7 +53,10 @@ impl Desk {
         let config = self.site.config()?;
         let all = config.settings();
         let text = |key: &str| {
-            config.lookup(key).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+            config
+                .lookup(key)
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default()
         };
         let gates = Gates::parse(&text("worker.stage_gates")).unwrap_or_default();
         let mode = mow_core::message::BlockerMode::parse(&text("worker.blocker_mode"));
@@ -158,7 +162,11 @@ impl Desk {
 }
 
 fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
-    dir.of(kind).filter_map(move |file| kind.id(file)).map(str::to_owned).collect::<Vec<_>>().into_iter()
+    dir.of(kind)
+        .filter_map(move |file| kind.id(file))
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// Returns the file of a plan.
@@ -168,19 +176,20 @@ pub(super) fn plan_file(id: &str) -> String {
 
 /// Returns why a plan cannot be carried out.
 fn problem(plan: &Plan) -> Option<String> {
-    if let Some(problem) = plan.problems.first() {
-        return Some(format!("its frontmatter cannot be read, {problem}"));
-    }
-    plan.tasks.is_empty().then(|| "it has no tasks".to_owned())
+    let why = |problem: &Problem| format!(" (line {}: {})", problem.line, problem.message);
+    let why = plan.problems.first().map(why).unwrap_or_default();
+    plan.tasks.is_empty().then(|| format!("it has no tasks that can be read{why}"))
 }
 
 /// Whether a phase's section has `**Discuss**: skip`.
 fn skips_discuss(section: &str) -> bool {
     section.lines().any(|line| {
         let plain = line.replace('*', "").to_lowercase();
-        plain.trim().trim_start_matches("- ").split_once(':').is_some_and(|(name, value)| {
-            name.trim() == "discuss" && value.trim() == "skip"
-        })
+        plain
+            .trim()
+            .trim_start_matches("- ")
+            .split_once(':')
+            .is_some_and(|(name, value)| name.trim() == "discuss" && value.trim() == "skip")
     })
 }
 

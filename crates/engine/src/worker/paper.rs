@@ -19,6 +19,7 @@ impl Desk {
         let (now, number) = (self.now(), self.brief.phase.to_string());
         let text = papers::context(&self.about(&number, &goal, &now), answers);
         self.write(&format!("{}-CONTEXT.md", self.padded()), &text)?;
+        self.commit(&format!("docs({}): context", self.padded()), &[], Part::Papers)?;
         Ok(Outcome::Done)
     }
 
@@ -69,8 +70,14 @@ impl Desk {
     fn changed(&self, tasks: &[DoneTask]) -> Result<Vec<String>, EngineError> {
         let mut files = std::collections::BTreeSet::new();
         for commit in tasks.iter().filter_map(|task| task.commit.as_deref()) {
-            let answer =
-                self.git().run(&["diff-tree", "--no-commit-id", "--name-only", "-r", "-z", commit])?;
+            let answer = self.git().run(&[
+                "diff-tree",
+                "--no-commit-id",
+                "--name-only",
+                "-r",
+                "-z",
+                commit,
+            ])?;
             files.extend(mow_host::git::parse_names(&answer.stdout));
         }
         Ok(files.into_iter().collect())
@@ -123,7 +130,11 @@ impl Desk {
         let mut bytes = status::render(&new).into_bytes();
         let worker = self.worker_name();
         let now = self.now();
-        for (field, value) in [("worker", worker.as_str()), ("started", now.as_str())] {
+        let worktree = self.worktree.strip_prefix(self.site.top()).unwrap_or(&self.worktree);
+        let worktree = worktree.display().to_string();
+        for (field, value) in
+            [("worker", worker.as_str()), ("worktree", &worktree), ("started", &now)]
+        {
             bytes = status::set_field(&bytes, field, value).unwrap_or(bytes);
         }
         Ok(bytes)
@@ -195,7 +206,7 @@ impl Desk {
             task: at,
             head: &head,
             changes: &changes,
-            rescue: rescue.as_deref(),
+            rescue: rescue.as_ref().map(|kept| kept.commit.as_str()),
         };
         let (now, number) = (self.now(), self.brief.phase.to_string());
         let text = papers::checkpoint(&self.about(&number, &found.goal, &now), &left);

@@ -8,7 +8,7 @@ use mow_store::papers::{self, Check};
 use mow_store::plan::Artifact;
 
 use super::desk::{Desk, Script, complaint};
-use super::task::checks;
+use super::task::{Part, checks};
 use crate::EngineError;
 
 impl Desk {
@@ -58,7 +58,11 @@ impl Desk {
                     |verdict| Outcome::Verdict { verdict },
                 ))
             }
-            (None, _) => Ok(Outcome::Done),
+            (None, role) => {
+                let subject = format!("docs({}): {}", self.padded(), role.name());
+                self.commit(&subject, &[], Part::Papers)?;
+                Ok(Outcome::Done)
+            }
         }
     }
 

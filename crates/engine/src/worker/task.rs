@@ -5,7 +5,7 @@
 //! begins from the last commit.
 
 use mow_core::worker::{Outcome, Role};
-use mow_host::commit::{self, NewCommit};
+use mow_host::commit::{self, Paths};
 use mow_host::rescue;
 use mow_host::shell::End;
 use mow_store::plan::Task;
@@ -37,7 +37,10 @@ impl Desk {
         };
         let env = [
             ("MOW_PLAN", plan.to_owned()),
-            ("MOW_PLAN_FILE", self.phase_dir().join(super::look::plan_file(plan)).display().to_string()),
+            (
+                "MOW_PLAN_FILE",
+                self.phase_dir().join(super::look::plan_file(plan)).display().to_string(),
+            ),
             ("MOW_TASK", number.to_string()),
         ];
         if let Some(outcome) = self.act(task, &format!("{plan}-t{number}"), &env)? {
@@ -47,22 +50,29 @@ impl Desk {
             return Ok(Outcome::Failed { reason });
         }
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
-        let commit = self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        let commit =
+            self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
         Ok(Outcome::Committed { commit })
     }
 
     /// Keeps what an earlier attempt left uncommitted, and goes back to the last commit.
+    ///
+    /// The planning files are the worker's own and not the task's: they stay.
     fn set_aside(&self, what: &str) -> Result<(), EngineError> {
         let git = self.git();
-        if !git.is_dirty(true)? {
+        let rest = format!(":(exclude,top){}", self.planning_below_top());
+        let answer = git.run(&["status", "--porcelain", "-z", "--", ":(top)", &rest])?;
+        if answer.stdout.is_empty() {
             return Ok(());
         }
         let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
-        let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-        if rescue::rescue(&git, &name).map_err(failed)?.is_some() {
-            // The planning files of the phase are the worker's own and not the task's.
-            rescue::reset(&git, &[&self.planning_below_top()]).map_err(failed)?;
+        rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
+        if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {
+            let restore = ["restore", "--source=HEAD", "--staged", "--worktree", "--", ":(top)"];
+            git.plumbing().run(&[&restore[..], &[&rest]].concat())?;
         }
+        git.plumbing().run(&["clean", "--quiet", "-d", "--force", "--", ":(top)", &rest])?;
         Ok(())
     }
 
@@ -84,7 +94,8 @@ impl Desk {
         for (n, block) in blocks.iter().enumerate() {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
-            let end = self.shell(&Script { text: &text, program: block.program, label: &label, env })?;
+            let end =
+                self.shell(&Script { text: &text, program: block.program, label: &label, env })?;
             match (&end.end, complaint(&end)) {
                 (_, None) => {}
                 (End::Stopped, _) => return Ok(Some(Outcome::Interrupted)),
@@ -131,25 +142,25 @@ impl Desk {
         marks: &[(&str, String)],
         part: Part,
     ) -> Result<Option<String>, EngineError> {
-        let mut trailers = vec![
-            ("Mow-Phase".to_owned(), self.brief.phase.to_string()),
-            ("Mow-Attempt".to_owned(), self.brief.attempt.to_string()),
-        ];
-        trailers.extend(marks.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        let (phase, attempt) = (self.brief.phase.to_string(), self.brief.attempt.to_string());
+        let mut trailers = vec![("Mow-Phase", phase.as_str()), ("Mow-Attempt", attempt.as_str())];
+        trailers.extend(marks.iter().map(|(key, value)| (*key, value.as_str())));
         let planning = self.planning_below_top();
-        let own = format!("{planning}/phases/{}", self.dir_name);
         let paths = match part {
-            Part::Code => vec![".".to_owned(), format!(":(exclude,top){planning}")],
-            Part::Papers if self.commits_docs => vec![format!(":(top){own}")],
-            Part::Papers => Vec::new(),
+            Part::Code => Paths::AllBut(planning),
+            Part::Papers if self.commits_docs => {
+                Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
+            }
+            Part::Papers => Paths::Only(Vec::new()),
         };
-        let new = NewCommit {
-            paths,
-            message: subject.to_owned(),
-            trailers,
-            allow_empty: part == Part::Papers,
-        };
-        commit::commit(&self.git(), &new).map_err(|error| EngineError::Host(error.into()))
+        let git = self.git();
+        let made = commit::commit_paths(&git, &paths, subject, &trailers);
+        let made = made.map_err(|error| EngineError::Host(error.into()))?;
+        if made.is_none() && part == Part::Papers && !marks.is_empty() {
+            let mark = commit::commit_mark(&git, subject, &trailers);
+            return mark.map(Some).map_err(|error| EngineError::Host(error.into()));
+        }
+        Ok(made)
     }
 
     pub(super) fn planning_below_top(&self) -> String {

@@ -80,7 +80,9 @@ impl WorkerWorld {
     fn complain(&mut self, inputs: &mut Vec<Input>) {
         let now = self.clock.now();
         let patience = self.desk.ack_timeout_ms();
-        let Some(since) = self.unheard_since.filter(|since| now >= since + patience) else { return };
+        let Some(since) = self.unheard_since.filter(|since| now >= since + patience) else {
+            return;
+        };
         if !self.noted {
             self.noted = true;
             let seconds = (now - since) / 1_000;
@@ -126,7 +128,11 @@ impl World<Worker> for WorkerWorld {
         Ok(())
     }
 
-    fn release(&mut self, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+    fn release(
+        &mut self,
+        _worker: &Worker,
+        (id, effect): (u64, Effect),
+    ) -> Result<(), EngineError> {
         let (desk, sender) = (Arc::clone(&self.desk), self.sender.clone());
         if effect == Effect::Interrupt {
             desk.stop.stop();

@@ -11,9 +11,9 @@ use mow_host::git::Git;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use serde::Serialize;
 
+use super::run;
 use crate::context::{Context, today};
 use crate::failure::Failure;
-use super::run;
 use crate::output::{Output, notice};
 use crate::terminal::{BOLD, CYAN, DIM, painted, quoted};
 

@@ -275,7 +275,8 @@ fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
     }
     let question = format!("{count} planning files are not committed. Commit them and go on?");
     if !yes && !ask::confirm(&question)? {
-        let message = format!("{count} planning files are not committed; phases start from what is");
+        let message =
+            format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
     git.run(&["add", "--", ".planning"])?;

@@ -27,7 +27,8 @@ pub(super) fn pick(project: &Project) -> Result<Choice, Failure> {
     let mut text = format!("{}\n", painted(BOLD, "Phases that are not done"));
     for spec in &all.phases {
         let on: Vec<_> = spec.depends_on.iter().map(ToString::to_string).collect();
-        let note = if on.is_empty() { "ready".to_owned() } else { format!("after {}", on.join(", ")) };
+        let note =
+            if on.is_empty() { "ready".to_owned() } else { format!("after {}", on.join(", ")) };
         let (number, name) = (spec.number.to_string(), &spec.name);
         text += &format!("  {number:>5}  {name}  {}\n", painted(DIM, &note));
     }

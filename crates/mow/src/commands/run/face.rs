@@ -65,7 +65,11 @@ impl Face for Shown {
             if self.json {
                 lines.push(json!({ "at": now, "event": event }).to_string());
             } else if let Some(sentence) = event.sentence() {
-                lines.push(format!("{} {}", painted(DIM, &time_of_day(now)), paint(event, &sentence)));
+                lines.push(format!(
+                    "{} {}",
+                    painted(DIM, &time_of_day(now)),
+                    paint(event, &sentence)
+                ));
             }
         }
         if !self.live {
@@ -135,7 +139,11 @@ fn doing(track: &Track) -> String {
     let (done, total) = track.plans;
     match &track.at {
         Some((plan, task, tasks)) if total > 0 => {
-            format!("{stage}, plan {} of {total} ({plan}, task {} of {tasks})", (done + 1).min(total), (task + 1).min(*tasks))
+            format!(
+                "{stage}, plan {} of {total} ({plan}, task {} of {tasks})",
+                (done + 1).min(total),
+                (task + 1).min(*tasks)
+            )
         }
         _ => stage.to_owned(),
     }
@@ -158,14 +166,22 @@ pub(super) fn summary(run: &str, lead: &Lead, count: &str, began: u64) -> String
         let line = format!("{}{}", " ".repeat(from), "━".repeat(to - from));
         let seconds = (track.since - start) as f64 / 1_000.0;
         let (number, name) = (track.spec.number.to_string(), fit(&track.spec.name, 24));
-        text += &format!("{number:>5} {name:<24} {}{} {seconds:.1} s\n", painted(GREEN, &line), " ".repeat(columns - to));
+        text += &format!(
+            "{number:>5} {name:<24} {}{} {seconds:.1} s\n",
+            painted(GREEN, &line),
+            " ".repeat(columns - to)
+        );
     }
     let total = span as f64 / 1_000.0;
     text += &format!("\n{} in {total:.1} s.\n", painted(BOLD, count));
     if let Some((reason, command)) = &lead.follow_refused {
         text += &format!("{} did not follow: {reason}\nTo finish: {command}\n", lead.target);
     }
-    text += &format!("\n{} mow log   {}\n", painted(CYAN, "›"), painted(DIM, &format!("why each thing happened in run {run}")));
+    text += &format!(
+        "\n{} mow log   {}\n",
+        painted(CYAN, "›"),
+        painted(DIM, &format!("why each thing happened in run {run}"))
+    );
     text += &format!("{} git log --graph --oneline {}\n", painted(CYAN, "›"), lead.target);
     text
 }
