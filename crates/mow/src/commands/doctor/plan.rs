@@ -11,6 +11,7 @@ use mow_store::survey::{self, Survey};
 use mow_store::{frontmatter, starter};
 
 use super::{Check, listed};
+use crate::commands::validate::unread_dependencies;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -80,6 +81,12 @@ fn roadmap(context: &Context, survey: &Survey) -> Vec<Check> {
     if !dangling.is_empty() {
         let check = Check::warn("references", "the roadmap depends on phases it does not have");
         checks.push(listed(check, &dangling));
+    }
+    let open = survey.phases.iter().filter(|phase| !phase.is_done());
+    let unread = unread_dependencies(open.map(|phase| &phase.entry));
+    if !unread.is_empty() {
+        let check = Check::warn("dependencies", "some `Depends on` fields cannot be understood");
+        checks.push(listed(check.advise("name phases, or write None"), &unread));
     }
     let unsure = survey.phases.iter().map(|phase| &phase.entry.phase);
     let unsure: Vec<_> = unsure
