@@ -7,6 +7,7 @@ mod dashboard;
 mod doctor;
 mod format;
 mod frontmatter;
+mod hook;
 mod init;
 mod install;
 mod manual;
@@ -157,6 +158,9 @@ pub(crate) enum Command {
     Websearch(utility::Websearch),
     /// Check git, agents, the filesystem and the planning files
     Doctor(doctor::Args),
+    /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
+    #[command(subcommand)]
+    Hook(hook::Hook),
     /// Install what other programs need to find mow
     #[command(subcommand)]
     Install(install::Install),
@@ -185,6 +189,7 @@ impl Command {
             Self::Init { command, .. } => command.is_some(),
             Self::ColorAssign { .. }
             | Self::Doctor(_)
+            | Self::Hook(_)
             | Self::Install(_)
             | Self::HelpOpen(_)
             | Self::Completions(_)
@@ -238,6 +243,7 @@ impl Command {
             Self::VerifyPathExists(args) => Ok(args.run(context)),
             Self::Websearch(args) => Ok(args.run()),
             Self::Doctor(args) => doctor::run(context, args),
+            Self::Hook(hook) => hook.run(),
             Self::Install(command) => command.run(context),
             Self::HelpOpen(args) => manual::open(context, args),
             Self::Completions(args) => Ok(manual::completions(args)),

@@ -4,6 +4,7 @@
 //! a test sees does not depend on who runs it. The assertions print the call and all its output.
 
 use std::ffi::OsStr;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -49,6 +50,16 @@ impl Call {
     #[must_use]
     pub fn without_env(mut self, name: &str) -> Self {
         self.command.env_remove(name);
+        self
+    }
+
+    /// Lets the program read this.
+    #[must_use]
+    pub fn stdin(mut self, text: &str) -> Self {
+        let mut file = tempfile::tempfile().expect("temporary files can be made");
+        file.write_all(text.as_bytes()).expect("files can be written");
+        file.rewind().expect("files can be read from the start");
+        self.command.stdin(file);
         self
     }
 

@@ -100,6 +100,12 @@ impl Commit {
     }
 }
 
+/// Commits all planning files, where the project wants them committed.
+pub(super) fn planning(context: &Context, message: &str) -> Result<Output, Failure> {
+    let message = Some(message.to_owned());
+    Commit { message, files: Vec::new(), amend: false }.run(context)
+}
+
 /// Runs git with paths that are names and never patterns.
 fn literally(git: &Git, args: &[&str]) -> Result<Answer, GitError> {
     git.ask(&[&["--literal-pathspecs"], args].concat())

@@ -89,7 +89,7 @@ fn load_state(shared: &Project) -> Result<State, Failure> {
     Ok(State::parse(&disk::read(&state_path(shared))?.unwrap_or_default()))
 }
 
-fn add(shared: &Project, event: &Event) -> Result<Output, Failure> {
+pub(super) fn add(shared: &Project, event: &Event) -> Result<Output, Failure> {
     if event.kind.trim().is_empty() {
         return Err(Failure::refused("--type is empty").hint("mow message format --help"));
     }

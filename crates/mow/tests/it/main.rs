@@ -10,6 +10,7 @@ mod dashboard;
 mod doctor;
 mod format;
 mod frontmatter;
+mod hook;
 mod identity;
 mod init;
 mod install;

@@ -73,7 +73,9 @@ pub(super) fn not_in_roadmap<'a>(entries: &[Entry], dirs: &'a PhaseDirs) -> Vec<
 }
 
 /// Names the `Depends on` fields that say something in which no phase can be found.
-pub(in crate::commands) fn unread_dependencies<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+pub(in crate::commands) fn unread_dependencies<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Vec<String> {
     let unread = entries.into_iter().filter(|entry| entry.phase.depends_on.is_empty());
     unread
         .filter_map(|Entry { phase, depends_text, .. }| {

@@ -209,7 +209,7 @@ fn commit_state(context: &Context, message: &str) {
     }
 }
 
-pub(super) fn release(context: &Context, phase: &str) -> Result<Output, Failure> {
+pub(crate) fn release(context: &Context, phase: &str) -> Result<Output, Failure> {
     let number = phase_number(phase)?;
     load_state(context)?;
     let worktree = worktree_top(context).display().to_string();
