@@ -4,6 +4,7 @@
 //! command does what it does for a person. Workers do not write the shared planning files: some of
 //! their commands become messages to the lead, the others are refused with the command to use.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
@@ -140,12 +141,12 @@ const LEAD_ONLY: [(&[&str], &str); 21] = [
 ];
 
 /// Refuses a worker's write of a shared file.
-pub(crate) fn guard(context: &Context) -> Result<(), Failure> {
+pub(crate) fn guard(context: &Context, args: &[OsString]) -> Result<(), Failure> {
     let Some(worker) = worker(context)? else { return Ok(()) };
-    let words = called_command();
+    let words = called_command(args);
     let is_called = |command: &[&str]| {
         command.iter().enumerate().all(|(at, word)| match word.strip_prefix("--") {
-            Some(_) => std::env::args_os().any(|arg| arg == *word),
+            Some(_) => args.iter().any(|arg| arg == word),
             None => words.get(at).is_some_and(|called| called == word),
         })
     };

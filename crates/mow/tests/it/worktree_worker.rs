@@ -29,6 +29,8 @@ fn a_worker_of_a_live_run_does_not_write_shared_files() {
     let refused = as_worker(&project, &["--raw", "state", "add-blocker", "slow"]).run();
     assert!(refused.stderr.contains("Hint: mow message format blocker"), "{}", refused.stderr);
     refused.refuses("only the lead of run r1 may write");
+    let surplus = as_worker(&project, &["state", "update", "Status", "x", "too", "many"]).run();
+    assert!(surplus.stderr.contains("only the lead"), "{}", surplus.transcript());
     assert_eq!(project.files(), before);
     // Reading is free, and a person writes under the lock as ever.
     as_worker(&project, &["state", "active-phases"]).run().quietly();
