@@ -9,10 +9,12 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use mow_core::slug::slug;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::json_edit::{self, JsonError};
+use crate::roadmap::milestone::CurrentMilestone;
 
 pub use keys::default_of;
 
@@ -49,6 +51,26 @@ pub struct Settings {
     pub brave_search: bool,
     /// How often a task is tried.
     pub max_task_attempts: u32,
+}
+
+impl Settings {
+    /// Returns the name of a phase's branch, in a project that gives each phase one.
+    pub fn phase_branch(&self, padded: &str, slug: &str) -> Option<String> {
+        let template = &self.phase_branch_template;
+        (self.branching_strategy == "phase").then(|| filled(template, "{phase}", padded, slug))
+    }
+
+    /// Returns the name of a milestone's branch, in a project that gives each milestone one.
+    pub fn milestone_branch(&self, milestone: &CurrentMilestone) -> Option<String> {
+        let slug = slug(&milestone.name);
+        let template = &self.milestone_branch_template;
+        (self.branching_strategy == "milestone")
+            .then(|| filled(template, "{milestone}", &milestone.version, &slug))
+    }
+}
+
+fn filled(template: &str, name: &str, value: &str, slug: &str) -> String {
+    template.replace(name, value).replace("{slug}", slug)
 }
 
 impl Config {
