@@ -53,6 +53,15 @@ pub struct Settings {
     pub max_task_attempts: u32,
 }
 
+/// The keys of a file that mow does not know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// In sections that only mow has, or a value in place of a section: surely mistakes.
+    pub slips: Vec<String>,
+    /// Anywhere else: another tool, or a person, may have a use for them.
+    pub foreign: Vec<String>,
+}
+
 impl Settings {
     /// Returns the name of a phase's branch, in a project that gives each phase one.
     pub fn phase_branch(&self, padded: &str, slug: &str) -> Option<String> {
@@ -135,10 +144,11 @@ impl Config {
     }
 
     /// Returns the paths of keys that mow does not know, each at its highest level.
-    pub fn unknown_keys(&self) -> Vec<String> {
+    pub fn unknown_keys(&self) -> Unknown {
         let mut unknown = Vec::new();
         keys::collect_unknown(&self.root, "", &mut unknown);
-        unknown
+        let (slips, foreign) = unknown.into_iter().partition(|path| keys::is_slip(path));
+        Unknown { slips, foreign }
     }
 
     fn text(&self, key: &str, default: &str) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
-use mow_store::config::Config;
+use mow_store::config::{Config, Unknown};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::state::snapshot;
 use mow_store::survey::{self, Survey};
@@ -147,14 +147,15 @@ fn config(context: &Context) -> Check {
         Err(error) => Check::fail("config", format!("config.json: {error}"))
             .advise("mow uses the defaults until it is mended"),
         Ok(config) => match config.unknown_keys() {
-            unknown if unknown.is_empty() => Check::ok("config", "config.json: every key is known"),
-            unknown => listed(
-                Check::warn(
-                    "config",
-                    "config.json has keys that mow does not know; they have no effect",
-                ),
-                &unknown,
-            ),
+            Unknown { slips, .. } if !slips.is_empty() => {
+                let message = "config.json has keys that mow does not know; they have no effect";
+                listed(Check::warn("config", message), &slips)
+            }
+            Unknown { foreign, .. } if !foreign.is_empty() => {
+                let message = "config.json is sound; mow has no use for these keys";
+                listed(Check::ok("config", message), &foreign)
+            }
+            _ => Check::ok("config", "config.json: every key is known"),
         },
     }
 }
