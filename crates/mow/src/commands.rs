@@ -97,8 +97,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     ChatLog(chat_log::ChatLog),
     /// Show running phases, what happened, and what waits for a person
-    #[command(subcommand)]
-    Dashboard(dashboard::Dashboard),
+    Dashboard {
+        #[command(subcommand)]
+        command: Option<dashboard::Dashboard>,
+    },
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
     Format(format::Format),
@@ -187,6 +189,7 @@ impl Command {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command, .. } => command.is_some(),
+            Self::Dashboard { command } => command.is_some(),
             Self::ColorAssign { .. }
             | Self::Doctor(_)
             | Self::Hook(_)
@@ -219,7 +222,8 @@ impl Command {
             Self::Worktree(command) => command.run(context),
             Self::Message(command) => command.run(context),
             Self::ChatLog(command) => command.run(context),
-            Self::Dashboard(command) => command.run(context),
+            Self::Dashboard { command: Some(command) } => command.run(context),
+            Self::Dashboard { command: None } => dashboard::show(context),
             Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command), .. } => command.run(context),

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::terminal::suited;
 
 /// How many characters of JSON are printed before it goes to a file.
 const PRINTED_MAX: usize = 50_000;
@@ -123,17 +124,19 @@ fn pretty(value: &impl Serialize) -> String {
 
 /// Writes to standard output; colours are taken off where they are not wanted.
 fn write(text: &str) -> Result<(), Stop> {
-    if !text.contains('\x1b') {
-        return write_bytes(text);
-    }
-    let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
+    write_bytes(&suited(text, &io::stdout()))
 }
 
 /// Writes to standard output as it is.
 fn write_bytes(text: &str) -> Result<(), Stop> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
+}
+
+/// Writes to standard error; colours are taken off where they are not wanted.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(suited(text, &stderr).as_bytes()).and_then(|()| stderr.flush())
 }
 
 /// Writes a failure to standard error; with `--json` as an object, for scripts.
@@ -146,15 +149,15 @@ fn report(failure: &Failure) {
         format!("Error: {}\n{hint}", failure.message)
     };
     // Nothing is left to do when even this cannot be written.
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = say(&text);
 }
 
 /// Writes a warning, which never changes the answer or the exit code.
 pub(crate) fn warn(message: &str) {
-    let _ = writeln!(anstream::stderr(), "Warning: {message}");
+    let _ = say(&format!("Warning: {message}\n"));
 }
 
 /// Writes a line about what was done on the side, which never changes the answer or the exit code.
 pub(crate) fn notice(message: &str) {
-    let _ = writeln!(anstream::stderr(), "MOW: {message}");
+    let _ = say(&format!("MOW: {message}\n"));
 }

@@ -77,6 +77,14 @@ impl Dashboard {
     }
 }
 
+/// `mow dashboard` without a subcommand: draws it for whoever looks, or says why there is none.
+pub(super) fn show(context: &Context) -> Result<Output, Failure> {
+    if !context.project.planned {
+        return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
+    }
+    render::run(context, &context.shared()?, crate::terminal::columns(None))
+}
+
 fn events_path(shared: &Project) -> PathBuf {
     shared.planning.join("dashboard-events.ndjson")
 }

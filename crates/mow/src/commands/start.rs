@@ -13,6 +13,7 @@ use mow_store::starter::{self, Starter};
 use mow_store::survey::{self, Survey};
 use serde::Serialize;
 
+use crate::caller;
 use crate::context::{Context, today};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -54,6 +55,9 @@ pub(crate) fn run(context: &Context, args: &StartArgs) -> Result<Output, Failure
     let Some(wishes) = wishes(context, args, survey.as_ref())? else {
         return Ok(Output::Text("Nothing was written.\n".to_owned()));
     };
+    for file in starter::FILES {
+        caller::guard_file(context, &context.planning(file))?;
+    }
     let written = write_files(context, &wishes, survey.is_none())?;
     Ok(started(context, &written))
 }

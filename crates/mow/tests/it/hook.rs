@@ -13,8 +13,9 @@ fn hook(project: &Sandbox, event: &str, input: &Value) -> Ran {
 
 /// The end of a session whose transcript takes up so much of a context of 100 KB.
 fn stop(project: &Sandbox, session: &str, percent: usize) -> Ran {
-    let path = project.outside().join(format!("{session}.jsonl"));
-    std::fs::write(&path, vec![b'x'; percent * 1024]).expect("files can be written");
+    let name = format!("../{session}.jsonl");
+    project.write(&name, vec![b'x'; percent * 1024]);
+    let path = project.root().join(name);
     let input = json!({ "cwd": project.root(), "transcript_path": path });
     let call = call(project, ".", &["hook", "stop"]).env("MOW_MAX_TRANSCRIPT_KB", "100");
     call.stdin(&input.to_string()).run()

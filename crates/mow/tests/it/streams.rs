@@ -21,6 +21,15 @@ fn pipes_get_no_colours() {
     assert!(!plain.contains('\x1b'), "{plain}");
     let color = graph().env("CLICOLOR_FORCE", "1").run().quietly();
     assert!(color.contains("\x1b["), "colours can be had: {color}");
+    assert_eq!(graph().env("FORCE_COLOR", "1").run().quietly(), color, "by either name");
+    let bad = project.call(["bogus"]).env("FORCE_COLOR", "1").run();
+    assert!(!bad.transcript().contains('\x1b'), "{}", bad.transcript());
+    for call in [&["--help"][..], &["state", "--help"], &["doctor"], &[], &["help-open", "man"]] {
+        let ran = project.call(call).env("FORCE_COLOR", "1").run();
+        assert!(ran.stdout.contains("\x1b["), "{}", ran.transcript());
+        let ran = project.call(call).env("FORCE_COLOR", "1").env("NO_COLOR", "").run();
+        assert!(!ran.stdout.contains('\x1b'), "{}", ran.transcript());
+    }
     let none = graph().env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().quietly();
     assert_eq!(none, plain);
     for call in [&["--help"][..], &["roadmap", "phases"], &["bogus"]] {
