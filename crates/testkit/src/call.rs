@@ -10,6 +10,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
+use crate::terminal::Terminal;
+
 /// A call that was not started yet.
 #[derive(Debug)]
 pub struct Call {
@@ -73,6 +75,11 @@ impl Call {
     /// Starts the program; its output can be read from the child.
     pub fn spawn(mut self) -> Child {
         self.command.spawn().expect("the program can be started")
+    }
+
+    /// Starts the program on a terminal of its own.
+    pub fn on_terminal(self) -> Terminal {
+        Terminal::start(self.command)
     }
 
     /// Runs the program to its end.
