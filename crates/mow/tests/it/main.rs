@@ -32,6 +32,7 @@ mod state_fields;
 mod state_lists;
 mod status;
 mod storm;
+mod storm_families;
 mod streams;
 mod summary;
 mod table;

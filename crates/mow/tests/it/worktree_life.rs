@@ -1,7 +1,6 @@
 //! `worktree create`, `create-native`, the manifest, `migrate`, `stash` and `prune`.
 
 use std::fs;
-
 use std::thread;
 
 use mow_testkit::call::Call;
