@@ -142,12 +142,14 @@ fn explain(error: &clap::Error) -> Failure {
         message = format!("{message} {}", listed.join(" "));
     }
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
-        message = format!("{message}. Possible values: {}", values.join(", "));
+        message = match values.as_slice() {
+            [] => message
+                .replace("a value is required for", "nothing is given for")
+                .replace(" but none was supplied", ""),
+            values => format!("{message}. Possible values: {}", values.join(", ")),
+        };
     }
     let called = called_words(std::env::args().skip(1));
-    let family = Cli::command()
-        .find_subcommand(called.first().map_or("", String::as_str))
-        .map(|family| family.get_name().to_owned());
     let missing =
         [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
     if missing.contains(&error.kind()) || error.kind() == ErrorKind::InvalidSubcommand {
@@ -161,7 +163,7 @@ fn explain(error: &clap::Error) -> Failure {
         Some(ContextValue::String(name)) => Some(name.clone()),
         _ => None,
     };
-    let help = family.map_or("mow --help".to_owned(), |family| format!("mow {family} --help"));
+    let help = format!("mow {} --help", known_words(&called).join(" ")).replace("  ", " ");
     let hint =
         suggestion.map_or(help.clone(), |name| format!("did you mean `{name}`? Or see `{help}`"));
     Failure { code: crate::failure::code::REFUSED, kind: "usage", message, hint: Some(hint) }
@@ -185,6 +187,21 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
+/// Returns the words at the start of a call that name commands there are.
+fn known_words(called: &[String]) -> &[String] {
+    let root = Cli::command();
+    let mut parent = &root;
+    let is_known = |word: &&String| match parent.find_subcommand(word) {
+        Some(child) => {
+            parent = child;
+            true
+        }
+        None => false,
+    };
+    let count = called.iter().take_while(is_known).count();
+    &called[..count]
+}
+
 /// Names the subcommands there are where the call went wrong.
 fn unknown_command(called: &[String]) -> String {
     let root = Cli::command();
@@ -204,7 +221,7 @@ fn unknown_command(called: &[String]) -> String {
     let available = names.join(", ");
     match (path.as_str(), unknown) {
         ("", None) => format!("Usage: mow <command>. Available: {available}"),
-        ("", Some(word)) => format!("Unknown command: {word}. Available: {available}"),
+        ("", Some(word)) => format!("Unknown command: {word}"),
         (path, None) => format!("{path} needs a subcommand. Available: {available}"),
         (path, Some(word)) => {
             format!("Unknown {path} subcommand: {word}. Available: {available}")

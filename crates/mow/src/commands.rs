@@ -41,6 +41,21 @@ use crate::output::Output;
 /// Everything `mow` can be asked.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Start a plan here; with a subcommand, collect what a workflow wants to know
+    #[command(args_conflicts_with_subcommands = true)]
+    Init {
+        #[command(flatten)]
+        start: start::StartArgs,
+        #[command(subcommand)]
+        command: Option<init::Init>,
+    },
+    /// Check git, agents, the filesystem and the planning files
+    Doctor(doctor::Args),
+    /// Show running phases, what happened, and what waits for a person
+    Dashboard {
+        #[command(subcommand)]
+        command: Option<dashboard::Dashboard>,
+    },
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
     Roadmap(roadmap::Roadmap),
@@ -96,25 +111,12 @@ pub(crate) enum Command {
     /// Keep what workers say to each other
     #[command(subcommand)]
     ChatLog(chat_log::ChatLog),
-    /// Show running phases, what happened, and what waits for a person
-    Dashboard {
-        #[command(subcommand)]
-        command: Option<dashboard::Dashboard>,
-    },
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
     Format(format::Format),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
-    /// Start a plan here; with a subcommand, collect what a workflow wants to know
-    #[command(args_conflicts_with_subcommands = true)]
-    Init {
-        #[command(flatten)]
-        start: start::StartArgs,
-        #[command(subcommand)]
-        command: Option<init::Init>,
-    },
     /// Check plans, phases, references, commits
     #[command(subcommand)]
     Verify(verify::Verify),
@@ -158,8 +160,6 @@ pub(crate) enum Command {
     VerifyPathExists(utility::VerifyPathExists),
     /// Say that searching the web is left to the agents
     Websearch(utility::Websearch),
-    /// Check git, agents, the filesystem and the planning files
-    Doctor(doctor::Args),
     /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
     #[command(subcommand)]
     Hook(hook::Hook),

@@ -4,6 +4,7 @@
 //! JSON above 50,000 characters goes to a file, and its name is printed instead. Commands for
 //! people print text, and JSON with `--json`.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -97,16 +98,24 @@ enum Stop {
 fn print(answer: &Answer) -> Result<(), Stop> {
     let context = &answer.context;
     match &answer.output {
-        Output::Json { raw: Some(raw), .. } if context.raw => write(raw),
+        Output::Json { raw: Some(raw), .. } if context.raw => write(&on_own_line(raw)),
         Output::Json { text, .. } if is_long(text) => {
             let path = context.spill(text).map_err(Stop::Failure)?;
             write(&format!("@file:{}", path.display()))
         }
-        // Scripts get the bare value; a person's prompt wants its own line.
-        Output::Json { text, .. } if io::stdout().is_terminal() => write(&format!("{text}\n")),
-        Output::Json { text, .. } | Output::Text(text) | Output::Findings(text) => write(text),
+        Output::Json { text, .. } => write(&on_own_line(text)),
+        Output::Text(text) | Output::Findings(text) => write(text),
         Output::Drawn(text) => write_bytes(text),
     }
+}
+
+/// Scripts get the bare value; a person's prompt wants its own line.
+fn on_own_line(text: &str) -> Cow<'_, str> {
+    let is_open = !text.is_empty() && !text.ends_with('\n');
+    if is_open && io::stdout().is_terminal() {
+        return Cow::Owned(format!("{text}\n"));
+    }
+    Cow::Borrowed(text)
 }
 
 fn is_long(text: &str) -> bool {
@@ -145,19 +154,33 @@ fn report(failure: &Failure) {
         let Failure { code, kind, message, hint } = failure;
         pretty(&json!({ "error": message, "kind": kind, "code": code, "hint": hint })) + "\n"
     } else {
-        let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!("Hint: {hint}\n"));
-        format!("Error: {}\n{hint}", failure.message)
+        let hint = failure.hint.as_ref();
+        let hint = hint.map_or(String::new(), |hint| format!("Hint: {}\n", one_line(hint)));
+        format!("Error: {}\n{hint}", one_line(&failure.message))
     };
     // Nothing is left to do when even this cannot be written.
     let _ = say(&text);
 }
 
+/// Returns a text with control characters made visible: what somebody typed must neither break the
+/// line nor speak to the terminal.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|c| match c {
+        c if c.is_control() => c.escape_debug().to_string(),
+        c => c.to_string(),
+    });
+    Cow::Owned(shown.collect())
+}
+
 /// Writes a warning, which never changes the answer or the exit code.
 pub(crate) fn warn(message: &str) {
-    let _ = say(&format!("Warning: {message}\n"));
+    let _ = say(&format!("Warning: {}\n", one_line(message)));
 }
 
 /// Writes a line about what was done on the side, which never changes the answer or the exit code.
 pub(crate) fn notice(message: &str) {
-    let _ = say(&format!("MOW: {message}\n"));
+    let _ = say(&format!("MOW: {}\n", one_line(message)));
 }

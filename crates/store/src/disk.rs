@@ -38,7 +38,7 @@ use thiserror::Error;
 
 pub use append::{Append, Keep};
 pub use lock::{Holder, Lock, is_locked};
-pub use space::free_bytes;
+pub use space::{free_bytes, is_writable};
 pub use spill::spill;
 
 use crate::project::Project;

@@ -72,6 +72,26 @@ impl Call {
         self
     }
 
+    /// Runs the program by somebody for whom the modes of files count, whoever runs the test.
+    #[must_use]
+    pub fn unprivileged(mut self) -> Self {
+        if !rustix::process::geteuid().is_root() {
+            return self;
+        }
+        let old = self.command;
+        self.command = Command::new("setpriv");
+        clear(&mut self.command, &self.root);
+        self.command
+            .args(["--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"])
+            .arg(old.get_program())
+            .args(old.get_args())
+            .envs(old.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(old.get_current_dir().unwrap_or(&self.root))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self
+    }
+
     /// Starts the program; its output can be read from the child.
     pub fn spawn(mut self) -> Child {
         self.command.spawn().expect("the program can be started")

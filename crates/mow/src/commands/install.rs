@@ -7,7 +7,7 @@ use mow_store::disk::{Change, WAIT_DEFAULT, Writer};
 use mow_store::json_edit;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::{Context, home};
 use crate::failure::{Failure, code};
 use crate::output::Output;
 
@@ -131,8 +131,9 @@ fn default_dir(name: &str) -> Result<PathBuf, Failure> {
 
 /// Where Claude Code keeps what is the user's own.
 fn claude_dir(instead: &str) -> Result<PathBuf, Failure> {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| Failure::refused("there is no home directory").hint(instead))?;
+    // Whoever runs mow without HOME does not mean the files of the user it runs as.
+    let home = home().filter(|home| home.is_absolute());
+    let home = home.ok_or_else(|| Failure::refused("HOME is not set").hint(instead))?;
     Ok(home.join(".claude"))
 }
 

@@ -163,18 +163,13 @@ fn started(context: &Context, written: &[String]) -> Output {
     if written.is_empty() {
         text.push_str("Nothing was missing.\n");
     }
-    if !is_repository {
-        let _ = writeln!(
-            text,
-            "\nThis is no git repository yet, and agents work in git worktrees: {}",
-            painted(CYAN, "git init")
-        );
-    }
     let _ = writeln!(text, "\n{}", painted(BOLD, "Next"));
-    for (command, why) in [
+    let init = (!is_repository).then_some(("git init", "agents work in git worktrees"));
+    let steps = [
         ("git add .planning && git commit -m 'Plan the project'", "keep it"),
         ("mow", "see where the project stands"),
-    ] {
+    ];
+    for (command, why) in init.into_iter().chain(steps) {
         let _ = writeln!(text, "  {}\n      {}", painted(CYAN, command), painted(DIM, why));
     }
     let _ = writeln!(

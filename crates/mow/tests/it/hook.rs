@@ -141,6 +141,9 @@ fn d55_install_hooks_registers_all_four_and_leaves_the_rest() {
     project.call(["install", "hooks"]).run().quietly();
     let own = std::fs::read_to_string(project.home().join(".claude/settings.json"));
     assert!(own.expect("made").contains("mow hook worktree-create"));
+    for what in ["hooks", "shim"] {
+        project.call(["install", what]).without_env("HOME").run().refuses("HOME is not set");
+    }
     project.write("s.json", "{oops");
     let ran = project.call(["install", "hooks", "s.json"]).run();
     assert!(!ran.status.success() && project.text("s.json") == "{oops", "{}", ran.transcript());

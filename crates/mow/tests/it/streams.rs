@@ -91,3 +91,13 @@ fn a_long_answer_of_the_contract_goes_to_a_file() {
     let phases = project.call(["roadmap", "phases", "--json"]).run().json();
     assert_eq!(phases.as_array().map(Vec::len), Some(500));
 }
+
+#[test]
+fn on_a_terminal_every_answer_ends_its_line() {
+    let project = project(2);
+    let mut bar = project.call(["progress", "bar", "--raw"]).on_terminal();
+    bar.wait_for("(0%)\r\n");
+    assert!(bar.end().0.success());
+    let (status, screen) = project.call(["find-phase", "1"]).on_terminal().end();
+    assert!(status.success() && screen.ends_with("}\r\n"), "{screen:?}");
+}

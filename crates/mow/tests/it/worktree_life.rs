@@ -388,3 +388,21 @@ fn worktrees_that_are_made_at_the_same_time_are_all_made() {
     assert_eq!(names.len(), phases.len(), "{names:?}");
     assert_eq!(project.git(".", &["worktree", "list"]).lines().count(), 1 + phases.len());
 }
+
+#[test]
+fn a_worktree_starts_from_the_branch_there_is() {
+    let project = sandbox().file("code.txt", "one\n");
+    project.git(".", &["init", "-q", "-b", "trunk"]);
+    mow(&project, ".", &["worktree", "create", "3"]).refuses("no branch with a commit");
+    mow(&project, ".", &["worktree", "create-native", "--name", "x"])
+        .refuses("no branch with a commit");
+    let none = mow(&project, ".", &["worktree", "prune"]).quietly();
+    assert!(none.contains("no worktrees"), "{none}");
+    project.git(".", &["add", "."]);
+    project.git(".", &["commit", "-qm", "first"]);
+    mow(&project, ".", &["worktree", "create", "3"]).quietly();
+    assert_eq!(project.text(".worktrees/p03/code.txt"), "one\n");
+    mow(&project, ".", &["worktree", "create-native", "--name", "x"]).quietly();
+    let plain = sandbox();
+    plain.call(["worktree", "merge", "3"]).run().refuses("needs a git repository");
+}

@@ -83,19 +83,30 @@ pub(crate) fn create(
 /// How long others may take to make their worktrees: checking out a large repository is slow.
 const WAIT_CREATE: Duration = Duration::from_secs(120);
 
-/// Returns the branch that worktrees start from.
-fn base(git: &Git) -> Result<&'static str, Failure> {
-    let only_master = !git.branch_exists("main")? && git.branch_exists("master")?;
-    Ok(if only_master { "master" } else { "main" })
+/// Returns the branch that worktrees start from: `main`, `master`, or else the one that is checked
+/// out in the main root.
+fn base(git: &Git) -> Result<String, Failure> {
+    for name in ["main", "master"] {
+        if git.branch_exists(name)? {
+            return Ok(name.to_owned());
+        }
+    }
+    let current = git.current_branch()?;
+    match current.filter(|name| git.branch_exists(name).unwrap_or(false)) {
+        Some(name) => Ok(name),
+        None => Err(Failure::refused("there is no branch with a commit to start a worktree from")
+            .hint("git add -A && git commit -m 'First commit'")),
+    }
 }
 
 /// Makes a worktree that belongs to no phase.
 fn plain(home: &Home, name: &str) -> Result<Created, Failure> {
     let git = Git::new(&home.root);
     let path = home.path().join(name);
+    let base = base(&git)?;
     ignore(home)?;
     let arguments = ["worktree", "add", "--quiet", "-b", name].map(Path::new);
-    git.run(&[&arguments[..], &[&path, Path::new(base(&git)?)]].concat())?;
+    git.run(&[&arguments[..], &[&path, Path::new(&base)]].concat())?;
     Ok(Created { path, branch: name.to_owned(), phase: None, restored: None })
 }
 
@@ -173,9 +184,9 @@ fn add(git: &Git, path: &Path, branch: &str) -> Result<bool, Failure> {
         arguments.push(Path::new("--force"));
     }
     let is_new = !git.branch_exists(branch)?;
+    let base = if is_new { base(git)? } else { String::new() };
     if is_new {
-        let base = Path::new(base(git)?);
-        arguments.extend([Path::new("-b"), Path::new(branch), path, base]);
+        arguments.extend([Path::new("-b"), Path::new(branch), path, Path::new(&base)]);
     } else {
         arguments.extend([path, Path::new(branch)]);
     }

@@ -44,6 +44,9 @@ struct Job {
 
 pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let number = phase_number(&args.phase)?;
+    if context.project.repository.is_none() {
+        return Err(Failure::refused("merging needs a git repository").hint("git init"));
+    }
     let home = home(context)?;
     let git = Git::new(&home.root);
     let entry = manifest::entry(&home, &number)?;
