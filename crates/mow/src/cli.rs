@@ -141,13 +141,10 @@ fn explain(error: &clap::Error) -> Failure {
             rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
         message = format!("{message} {}", listed.join(" "));
     }
-    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
-        message = match values.as_slice() {
-            [] => message
-                .replace("a value is required for", "nothing is given for")
-                .replace(" but none was supplied", ""),
-            values => format!("{message}. Possible values: {}", values.join(", ")),
-        };
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
+        && !values.is_empty()
+    {
+        message = format!("{message}. Possible values: {}", values.join(", "));
     }
     let called = called_words(std::env::args().skip(1));
     let missing =

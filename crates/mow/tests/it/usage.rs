@@ -19,7 +19,7 @@ fn wrong_calls_name_what_is_there() {
         (&["bogus"][..], "Unknown command: bogus", "mow --help"),
         (&["help", "bogus"], "Unknown command: bogus", "mow --help"),
         (&["roadmp", "phases"], "Unknown command: roadmp", "did you mean `roadmap`?"),
-        (&["config-set", "", "x"], "nothing is given for '<KEY>'", "mow config-set --help"),
+        (&["config-set", "", "x"], "'<KEY>' but none was supplied", "mow config-set --help"),
         (&["phase", "remove", "-1"], "unexpected argument '-1'", "mow phase remove --help"),
         (&["status", "read", "3\n\u{1b}[2J"], "Phase 3\\n\\u{1b}[2J not found", "mow roadmap"),
         (&["roadmap"], "roadmap needs a subcommand. Available: phases, ", "mow roadmap --help"),
@@ -52,6 +52,7 @@ fn wrong_calls_name_what_is_there() {
     ];
     for (call, message, hint) in cases {
         let (first, second) = refused(call);
+        assert!(!first.ends_with(": "), "a list of nothing: {first}");
         assert!(first.contains(message), "{call:?}: {first}");
         assert!(second.contains(hint), "{call:?}: {second}");
     }
