@@ -55,6 +55,19 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     found.into_iter().collect()
 }
 
+/// Returns whether a text that names no dependency says so, instead of meaning one in other words.
+///
+/// `None` and `parallel with Phase 5` say so; `the login work` means a phase that nobody can find.
+pub fn says_none(text: &str) -> bool {
+    let unified = unify(text);
+    let (outer, _) = split_parentheses(&unified);
+    words::says_nothing(&outer)
+        || words::says_all_previous(&outer)
+        || words::before_soft_word(&unified).is_some()
+        // A number that is no dependency is a version, the phase itself, or a remark.
+        || unified.contains(|c: char| c.is_ascii_digit())
+}
+
 /// Replaces full-width punctuation by its ASCII relatives.
 fn unify(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {

@@ -4,7 +4,8 @@
 //! command does what it does for a person. Workers do not write the shared planning files: some of
 //! their commands become messages to the lead, the others are refused with the command to use.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
@@ -139,13 +140,29 @@ const LEAD_ONLY: [(&[&str], &str); 21] = [
     (&["worktree", "merge-state"], "mow message format phase_complete --phase P"),
 ];
 
-/// Refuses a worker's write of a shared file.
-pub(crate) fn guard(context: &Context) -> Result<(), Failure> {
+/// The files that only the lead of a live run writes.
+const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
+
+/// Refuses a worker that names a shared file to be written, in its worktree or elsewhere.
+pub(crate) fn guard_file(context: &Context, path: &Path) -> Result<(), Failure> {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let is_shared = SHARED.iter().any(|name| real.ends_with(Path::new(".planning").join(name)));
+    if !is_shared {
+        return Ok(());
+    }
     let Some(worker) = worker(context)? else { return Ok(()) };
-    let words = called_command();
+    let file = context.shown(&real);
+    Err(Failure::refused(format!("{file}: only the lead of run {} may write it", worker.run))
+        .hint("mow status write PHASE --field NAME --value VALUE"))
+}
+
+/// Refuses a worker's write of a shared file.
+pub(crate) fn guard(context: &Context, args: &[OsString]) -> Result<(), Failure> {
+    let Some(worker) = worker(context)? else { return Ok(()) };
+    let words = called_command(args);
     let is_called = |command: &[&str]| {
         command.iter().enumerate().all(|(at, word)| match word.strip_prefix("--") {
-            Some(_) => std::env::args_os().any(|arg| arg == *word),
+            Some(_) => args.iter().any(|arg| arg == word),
             None => words.get(at).is_some_and(|called| called == word),
         })
     };

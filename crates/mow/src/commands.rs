@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod format;
 mod frontmatter;
+mod hook;
 mod init;
 mod install;
 mod manual;
@@ -42,6 +43,28 @@ use crate::output::Output;
 /// Everything `mow` can be asked.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Start a plan here; with a subcommand, collect what a workflow wants to know
+    #[command(args_conflicts_with_subcommands = true)]
+    Init {
+        #[command(flatten)]
+        start: start::StartArgs,
+        #[command(subcommand)]
+        command: Option<init::Init>,
+    },
+    /// Run phases, several at a time, each in its own worktree
+    Run(run::Args),
+    /// Carry out one attempt of a phase; `mow run` starts it
+    #[command(hide = true)]
+    Worker(run::WorkerArgs),
+    /// Make a small project and run it, to see mow at work
+    Demo(demo::Args),
+    /// Check git, agents, the filesystem and the planning files
+    Doctor(doctor::Args),
+    /// Show running phases, what happened, and what waits for a person
+    Dashboard {
+        #[command(subcommand)]
+        command: Option<dashboard::Dashboard>,
+    },
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
     Roadmap(roadmap::Roadmap),
@@ -97,23 +120,12 @@ pub(crate) enum Command {
     /// Keep what workers say to each other
     #[command(subcommand)]
     ChatLog(chat_log::ChatLog),
-    /// Show running phases, what happened, and what waits for a person
-    #[command(subcommand)]
-    Dashboard(dashboard::Dashboard),
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
     Format(format::Format),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
     Frontmatter(frontmatter::Frontmatter),
-    /// Start a plan here; with a subcommand, collect what a workflow wants to know
-    #[command(args_conflicts_with_subcommands = true)]
-    Init {
-        #[command(flatten)]
-        start: start::StartArgs,
-        #[command(subcommand)]
-        command: Option<init::Init>,
-    },
     /// Check plans, phases, references, commits
     #[command(subcommand)]
     Verify(verify::Verify),
@@ -157,15 +169,9 @@ pub(crate) enum Command {
     VerifyPathExists(utility::VerifyPathExists),
     /// Say that searching the web is left to the agents
     Websearch(utility::Websearch),
-    /// Run phases, several at a time, each in its own worktree
-    Run(run::Args),
-    /// Carry out one attempt of a phase; `mow run` starts it
-    #[command(hide = true)]
-    Worker(run::WorkerArgs),
-    /// Make a small project and run it, to see mow at work
-    Demo(demo::Args),
-    /// Check git, agents, the filesystem and the planning files
-    Doctor(doctor::Args),
+    /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
+    #[command(subcommand)]
+    Hook(hook::Hook),
     /// Install what other programs need to find mow
     #[command(subcommand)]
     Install(install::Install),
@@ -192,11 +198,13 @@ impl Command {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command, .. } => command.is_some(),
+            Self::Dashboard { command } => command.is_some(),
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
             | Self::Demo(_)
             | Self::Doctor(_)
+            | Self::Hook(_)
             | Self::Install(_)
             | Self::HelpOpen(_)
             | Self::Completions(_)
@@ -226,7 +234,8 @@ impl Command {
             Self::Worktree(command) => command.run(context),
             Self::Message(command) => command.run(context),
             Self::ChatLog(command) => command.run(context),
-            Self::Dashboard(command) => command.run(context),
+            Self::Dashboard { command: Some(command) } => command.run(context),
+            Self::Dashboard { command: None } => dashboard::show(context),
             Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command), .. } => command.run(context),
@@ -253,6 +262,7 @@ impl Command {
             Self::Worker(args) => run::worker(args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
+            Self::Hook(hook) => hook.run(),
             Self::Install(command) => command.run(context),
             Self::HelpOpen(args) => manual::open(context, args),
             Self::Completions(args) => Ok(manual::completions(args)),

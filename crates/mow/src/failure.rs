@@ -3,7 +3,7 @@
 //! Errors of the libraries become sentences here and nowhere else. A hint is a command to paste.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use mow_engine::EngineError;
 use mow_host::git::GitError;
@@ -81,7 +81,7 @@ impl From<DiskError> for Failure {
             }
             DiskError::Outside { .. } => (code::REFUSED, "outside", None),
             DiskError::NotOneLine { .. } => (code::REFUSED, "not_one_line", None),
-            DiskError::Io { .. } => (code::OUTSIDE, "disk", None),
+            DiskError::Io { ref source, .. } => (code::OUTSIDE, "disk", hint_for(source.kind())),
         };
         Self { code, kind, message, hint: hint.map(str::to_owned) }
     }
@@ -115,6 +115,18 @@ impl From<EngineError> for Failure {
             }
         }
     }
+}
+
+/// Says what to do about a disk that refuses.
+fn hint_for(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ReadOnlyFilesystem => {
+            "the filesystem is read-only: only commands that read work"
+        }
+        ErrorKind::PermissionDenied => "mow may not write there: see who owns it, and its mode",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room; nothing was changed",
+        _ => return None,
+    })
 }
 
 impl From<ProjectError> for Failure {

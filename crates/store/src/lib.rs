@@ -39,5 +39,7 @@ pub mod survey;
 pub mod templates;
 pub mod text;
 pub mod todo;
+#[cfg(test)]
+mod trial_values;
 mod values;
 pub mod worktree_home;

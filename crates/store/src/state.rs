@@ -11,6 +11,7 @@ pub mod active;
 pub mod advance;
 pub mod assignments;
 pub mod fields;
+pub mod handoff;
 pub mod merge;
 pub mod metrics;
 mod position;

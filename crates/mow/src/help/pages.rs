@@ -20,6 +20,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("generate-slug", include_str!("../../help/generate-slug.md")),
     ("help-open", include_str!("../../help/help-open.md")),
     ("history-digest", include_str!("../../help/history-digest.md")),
+    ("hook", include_str!("../../help/hook.md")),
     ("init", include_str!("../../help/init.md")),
     ("install", include_str!("../../help/install.md")),
     ("list-todos", include_str!("../../help/list-todos.md")),

@@ -40,7 +40,21 @@ fn a_worker_of_a_live_run_does_not_write_shared_files() {
     let refused = as_worker(&project, &["--raw", "state", "add-blocker", "slow"]).run();
     assert!(refused.stderr.contains("Hint: mow message format blocker"), "{}", refused.stderr);
     refused.refuses("only the lead of run r1 may write");
+    let surplus = as_worker(&project, &["state", "update", "Status", "x", "too", "many"]).run();
+    assert!(surplus.stderr.contains("only the lead"), "{}", surplus.transcript());
+    for file in [".planning/STATE.md", "./.planning/../.planning/ROADMAP.md"] {
+        let set = ["frontmatter", "set", file, "--field", "a", "--value", "1"];
+        as_worker(&project, &set).run().refuses("only the lead of run r1 may write");
+        let merge = ["frontmatter", "merge", file, "--data", "{\"a\": 1}"];
+        as_worker(&project, &merge).run().refuses("only the lead of run r1 may write");
+    }
+    let missing = as_worker(&project, &["init", "--missing", "--yes"]).run();
+    assert!(missing.stderr.contains("only the lead of run r1"), "{}", missing.transcript());
     assert_eq!(project.files(), before);
+    let own = ".planning/phases/03-auth/03-01-PLAN.md";
+    as_worker(&project, &["frontmatter", "set", own, "--field", "wave", "--value", "2"])
+        .run()
+        .quietly();
     // Reading is free, and a person writes under the lock as ever.
     as_worker(&project, &["state", "active-phases"]).run().quietly();
     mow(&project, ".", &["state", "add-blocker", "mine"]).quietly();

@@ -251,6 +251,10 @@ fn note(shared: &Project, lines: usize) {
     if !shared.planned {
         return;
     }
+    // Whoever only looks need not be able to write.
+    if !disk::is_writable(&shared.planning) {
+        return;
+    }
     let write = || -> Result<(), Failure> {
         Writer::open(shared, NOTE_WAIT)?.update(&state_path(shared), |old| {
             let mut state = State::parse(old.unwrap_or_default());
