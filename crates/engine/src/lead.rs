@@ -36,6 +36,9 @@ pub use roadmap::{Choice, Chosen, choose};
 pub trait Face {
     /// Shows what happened, and how the run stands now.
     fn show(&mut self, lead: &Lead, events: &[Event], now: u64);
+
+    /// Says what is not in order without stopping the run.
+    fn warn(&mut self, text: &str);
 }
 
 /// A lead that is about to run.

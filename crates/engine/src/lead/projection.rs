@@ -41,17 +41,11 @@ pub(super) struct Projection {
     shown: BTreeMap<PhaseNumber, Shown>,
     /// Phases whose completion is written.
     completed: BTreeSet<PhaseNumber>,
-    complaint: Option<String>,
 }
 
 impl Projection {
     pub(super) fn new(site: Arc<Site>) -> Self {
-        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new(), complaint: None }
-    }
-
-    /// Keeps why the files could not be written.
-    pub(super) fn complain(&mut self, text: String) {
-        self.complaint = Some(text);
+        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new() }
     }
 
     /// Brings the files up to date for some phases.
@@ -97,10 +91,10 @@ impl Projection {
         writer.update(&planning.join("ROADMAP.md"), |old| {
             let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
             for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
-                if self.completes(track) {
-                    if let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number) {
-                        done.extend(details.requirements);
-                    }
+                if self.completes(track)
+                    && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
+                {
+                    done.extend(details.requirements);
                 }
                 bytes = edit::set_progress(
                     &bytes,

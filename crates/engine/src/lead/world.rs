@@ -27,6 +27,9 @@ use crate::watch::{self, Bell, LOOK_EVERY};
 /// The shortest time between two writings of the shared planning files.
 const PROJECT_EVERY_MS: u64 = 200;
 
+/// The time after which planning files that could not be written are tried again.
+const PROJECT_AGAIN_MS: u64 = 10_000;
+
 /// What wakes a lead.
 pub(super) enum Wake {
     /// A file changed.
@@ -44,6 +47,8 @@ struct Voice {
     tail: Tail,
     inbox: Journal,
     confirmed: u64,
+    /// Whether the journal can still be read.
+    sound: bool,
 }
 
 pub(super) struct LeadWorld<'a> {
@@ -66,6 +71,8 @@ pub(super) struct LeadWorld<'a> {
     dirty: BTreeSet<PhaseNumber>,
     roadmap_seen: Option<(SystemTime, u64)>,
     interrupts: u32,
+    /// Why the commands cannot be read.
+    commands_problem: Option<String>,
     /// Whether the roadmap has not been read yet.
     first: bool,
 }
@@ -101,6 +108,7 @@ impl<'a> LeadWorld<'a> {
             dirty: BTreeSet::new(),
             roadmap_seen: None,
             interrupts: 0,
+            commands_problem: None,
             first: true,
         }
     }
@@ -151,7 +159,7 @@ impl<'a> LeadWorld<'a> {
         let header = run.inbox_header(&phase, attempt);
         let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
         let tail = Tail::new(&run.worker_journal(&phase, attempt));
-        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0 });
+        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0, sound: true });
         let (lock, wake) = (run.life_lock(&phase, attempt), self.sender.clone());
         let watch = move || {
             // A lock that cannot be waited for is as good as free: the next attempt takes it anew.
@@ -166,14 +174,21 @@ impl<'a> LeadWorld<'a> {
     }
 
     /// Reads what a worker wrote.
-    fn hear(
-        &mut self,
-        key: (PhaseNumber, u32),
-        inputs: &mut Vec<Input>,
-    ) -> Result<(), EngineError> {
-        let Some(voice) = self.voices.get_mut(&key) else { return Ok(()) };
+    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
+        let Some(voice) = self.voices.get_mut(&key).filter(|voice| voice.sound) else {
+            return;
+        };
         let (phase, attempt) = key;
-        for record in voice.tail.poll()? {
+        let records = voice.tail.poll().unwrap_or_else(|error| {
+            // The worker is ended, and what it committed is looked at by the next attempt.
+            voice.sound = false;
+            let reason =
+                format!("its journal cannot be read: {}", EngineError::from(error).sentence());
+            let (seq, report) = (voice.tail.last_seq() + 1, Report::Failed { reason });
+            inputs.push(Input::Report { phase, attempt, seq, report });
+            Vec::new()
+        });
+        for record in records {
             let report = match record.parse::<worker::Event>() {
                 Ok(worker::Event::Reported(report)) => report,
                 Ok(_) => continue,
@@ -182,7 +197,6 @@ impl<'a> LeadWorld<'a> {
             };
             inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
         }
-        Ok(())
     }
 
     /// Tells workers what is in this journal now.
@@ -201,14 +215,22 @@ impl<'a> LeadWorld<'a> {
     /// Reads what has changed in files.
     fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.bell.reset();
-        for record in self.commands.poll()? {
+        let commands = self.commands.poll().unwrap_or_else(|error| {
+            let problem = EngineError::from(error).sentence();
+            if self.commands_problem.as_ref() != Some(&problem) {
+                self.face.warn(&format!("no commands can be taken: {problem}"));
+                self.commands_problem = Some(problem);
+            }
+            Vec::new()
+        });
+        for record in commands {
             if let Ok(command) = record.parse::<Command>() {
                 inputs.push(Input::Command { seq: record.seq, command });
             }
         }
         let keys: Vec<_> = self.voices.keys().copied().collect();
         for key in keys {
-            self.hear(key, inputs)?;
+            self.hear(key, inputs);
         }
         let path = self.site.project.planning.join("ROADMAP.md");
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
@@ -256,9 +278,9 @@ impl<'a> LeadWorld<'a> {
         self.projected_at = now;
         let dirty = std::mem::take(&mut self.dirty);
         if let Err(error) = self.projection.write(lead, &dirty) {
-            // Nothing depends on the picture; it is drawn again with the next change.
-            let text = format!("planning files could not be written: {}", error.sentence());
-            self.projection.complain(text);
+            // Nothing depends on the picture; it is drawn again after a while.
+            self.face.warn(&format!("cannot write the planning files: {}", error.sentence()));
+            self.projected_at = now + PROJECT_AGAIN_MS;
             self.dirty = dirty;
         }
     }

@@ -81,6 +81,14 @@ impl Face for Shown {
         self.news.drain(..extra);
         self.draw(lead);
     }
+
+    fn warn(&mut self, text: &str) {
+        if self.live {
+            self.news.push(painted(YELLOW, text));
+        } else {
+            crate::output::warn(text);
+        }
+    }
 }
 
 fn paint(event: &Event, sentence: &str) -> String {
