@@ -4,6 +4,8 @@
 //! begins is the rest of an attempt that was cut off: it is kept under a rescue ref, and the task
 //! begins from the last commit.
 
+use std::sync::PoisonError;
+
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
 use mow_host::rescue;
