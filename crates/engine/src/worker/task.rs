@@ -4,8 +4,6 @@
 //! begins is the rest of an attempt that was cut off: it is kept under a rescue ref, and the task
 //! begins from the last commit.
 
-use std::sync::PoisonError;
-
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
 use mow_host::rescue;
@@ -54,6 +52,10 @@ impl Desk {
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let commit =
             self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        let code = self.code()?;
+        for check in checks(task) {
+            self.note_passed(&code, &check);
+        }
         Ok(Outcome::Committed { commit })
     }
 
