@@ -38,3 +38,18 @@ fn what_a_killed_process_left_is_removed() {
     assert!(!left.exists());
     assert!(own.exists());
 }
+
+#[test]
+fn a_change_right_after_the_index_was_written_is_seen() {
+    let repository = Repository::new();
+    let (file, index) = (repository.root().join("file"), repository.root().join(".git/index"));
+    // The same length and the same time as what the index knows.
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, "two\n").unwrap();
+    fs::File::open(&file).unwrap().set_modified(time).unwrap();
+    fs::File::open(&index).unwrap().set_modified(time).unwrap();
+    repository.say(&["config", "core.trustctime", "false"]);
+    let private = PrivateIndex::of_worktree(&repository.git).unwrap();
+    let changed = private.git().run(&["diff-files", "--name-only"]).unwrap().text();
+    assert_eq!(changed, "file");
+}
