@@ -34,6 +34,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("requirements", include_str!("../../help/requirements.md")),
     ("resolve-model", include_str!("../../help/resolve-model.md")),
     ("roadmap", include_str!("../../help/roadmap.md")),
+    ("run", include_str!("../../help/run.md")),
     ("scaffold", include_str!("../../help/scaffold.md")),
     ("state", include_str!("../../help/state.md")),
     ("state-snapshot", include_str!("../../help/state-snapshot.md")),
