@@ -46,7 +46,7 @@ fn start(draft: &mut Draft<'_>, phase: PhaseNumber) {
     let track = &draft.lead.phases[&phase];
     let attempt = track.attempt + 1;
     let why = match track.spec.depends_on.as_slice() {
-        _ if attempt > 1 => format!("attempt {attempt}: {}", track.why),
+        _ if attempt > 1 => track.why.clone(),
         [] => "it depends on nothing".to_owned(),
         all => format!("merged before it: {}", list(all)),
     };
