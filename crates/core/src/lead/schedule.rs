@@ -59,6 +59,20 @@ pub(super) fn list(numbers: &[PhaseNumber]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns phases that wait only for phases at work: those whose worktree is needed next.
+pub(super) fn soon(lead: &Lead) -> Vec<PhaseNumber> {
+    let behind = lead.live.iter().filter_map(|number| lead.dependents.get(number)).flatten();
+    let is_near = |number: &&PhaseNumber| {
+        let track = &lead.phases[*number];
+        track.status == Status::Waiting && track.attempt == 0 && track.halted_deps == 0
+    };
+    let mut soon: Vec<_> = behind.filter(is_near).copied().collect();
+    soon.sort_unstable();
+    soon.dedup();
+    soon.truncate(lead.settings.max_workers);
+    soon
+}
+
 /// Returns whether anything is about to happen, now or after a while.
 pub(super) fn has_next(lead: &Lead) -> bool {
     next(lead, u64::MAX).is_some()

@@ -11,11 +11,13 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
 use mow_core::worker;
 use mow_host::life;
+use mow_store::dashboard;
 use mow_store::journal::{Journal, Tail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Face;
 use super::effects::Hands;
+use super::feed;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
@@ -69,6 +71,12 @@ pub(super) struct LeadWorld<'a> {
     projection: Projection,
     projected_at: u64,
     dirty: BTreeSet<PhaseNumber>,
+    /// What is to be added to the dashboard's events.
+    news: Vec<dashboard::Event>,
+    /// Whether the dashboard shows milestones only.
+    lean: bool,
+    /// Phases whose worktree was made ahead.
+    ahead: BTreeSet<PhaseNumber>,
     roadmap_seen: Option<(SystemTime, u64)>,
     interrupts: u32,
     /// Why the commands cannot be read.
@@ -106,6 +114,9 @@ impl<'a> LeadWorld<'a> {
             hands,
             projected_at: 0,
             dirty: BTreeSet::new(),
+            news: Vec::new(),
+            lean: false,
+            ahead: BTreeSet::new(),
             roadmap_seen: None,
             interrupts: 0,
             commands_problem: None,
@@ -139,6 +150,9 @@ impl<'a> LeadWorld<'a> {
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
         self.dirty.extend(lead.phases.keys());
+        let events = self.site.config()?.lookup("messages.events");
+        self.lean = events.is_some_and(|events| events == "lean");
+        self.projection.hide_feed()?;
         for track in lead.live() {
             if matches!(track.status, Status::Running | Status::Ending) {
                 self.attend(track.spec.number, track.attempt)?;
@@ -277,7 +291,9 @@ impl<'a> LeadWorld<'a> {
         }
         self.projected_at = now;
         let dirty = std::mem::take(&mut self.dirty);
-        if let Err(error) = self.projection.write(lead, &dirty) {
+        let news = std::mem::take(&mut self.news);
+        let written = self.projection.write(lead, &dirty);
+        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
             // Nothing depends on the picture; it is drawn again after a while.
             self.face.warn(&format!("cannot write the planning files: {}", error.sentence()));
             self.projected_at = now + PROJECT_AGAIN_MS;
@@ -288,7 +304,17 @@ impl<'a> LeadWorld<'a> {
     /// Brings the planning files up to date at the end.
     pub(super) fn finish(&mut self, lead: &Lead) -> Result<(), EngineError> {
         let dirty = std::mem::take(&mut self.dirty);
-        self.projection.write(lead, &dirty)
+        self.projection.write(lead, &dirty)?;
+        self.projection.feed(&std::mem::take(&mut self.news))
+    }
+
+    /// Has worktrees made for what starts next.
+    fn make_ahead(&mut self, lead: &Lead) {
+        let soon: Vec<_> =
+            lead.soon().into_iter().filter(|number| self.ahead.insert(*number)).collect();
+        if !soon.is_empty() {
+            self.hands.make_ahead(soon, lead.tip.clone());
+        }
     }
 }
 
@@ -355,6 +381,8 @@ impl World<Lead> for LeadWorld<'_> {
     fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
             self.dirty.extend(events.iter().filter_map(Event::phase));
+            self.news.extend(events.iter().filter_map(|event| feed::entry(event, self.lean)));
+            self.make_ahead(lead);
             for track in lead.live() {
                 if matches!(track.status, Status::Running | Status::Ending) {
                     self.attend(track.spec.number, track.attempt)?;

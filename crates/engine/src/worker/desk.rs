@@ -50,7 +50,8 @@ impl Desk {
     }
 
     pub(super) fn git(&self) -> Git {
-        Git::new(&self.worktree)
+        // Never the checkout around it, should its link to the repository be lost.
+        Git::at_top(&self.worktree)
     }
 
     /// Returns the directory of the phase in the worktree.
