@@ -32,6 +32,9 @@ const PROJECT_EVERY_MS: u64 = 200;
 /// The time after which planning files that could not be written are tried again.
 const PROJECT_AGAIN_MS: u64 = 10_000;
 
+/// How long a roadmap must lack a phase before that is believed.
+const BELIEVE_LOSS_MS: u64 = 2_000;
+
 /// What wakes a lead.
 pub(super) enum Wake {
     /// A file changed.
@@ -78,6 +81,8 @@ pub(super) struct LeadWorld<'a> {
     /// Phases whose worktree was made ahead.
     ahead: BTreeSet<PhaseNumber>,
     roadmap_seen: Option<(SystemTime, u64)>,
+    /// Since when the roadmap lacks phases that wait.
+    lost_since: Option<u64>,
     interrupts: u32,
     /// Why the commands cannot be read.
     commands_problem: Option<String>,
@@ -118,6 +123,7 @@ impl<'a> LeadWorld<'a> {
             lean: false,
             ahead: BTreeSet::new(),
             roadmap_seen: None,
+            lost_since: None,
             interrupts: 0,
             commands_problem: None,
             first: true,
@@ -249,12 +255,35 @@ impl<'a> LeadWorld<'a> {
         let path = self.site.project.planning.join("ROADMAP.md");
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
         if seen != self.roadmap_seen || self.first {
-            (self.roadmap_seen, self.first) = (seen, false);
-            if let Some((scope, phases)) = roadmap::reread(&self.site.project, lead, &self.chosen) {
-                inputs.push(Input::Roadmap { scope, phases });
-            }
+            self.read_roadmap(lead, seen, inputs);
         }
         Ok(())
+    }
+
+    /// Puts what the roadmap says now to the lead.
+    ///
+    /// A file that has just lost phases may be in the middle of being written: it is believed when
+    /// it still says so after a while.
+    fn read_roadmap(
+        &mut self,
+        lead: &Lead,
+        seen: Option<(SystemTime, u64)>,
+        inputs: &mut Vec<Input>,
+    ) {
+        let read = roadmap::reread(&self.site.project, lead, &self.chosen);
+        let Some((scope, phases)) = read else { return };
+        let is_there = |number: &PhaseNumber| phases.iter().any(|spec| spec.number == *number);
+        let lost = lead
+            .phases
+            .values()
+            .any(|track| track.status == Status::Waiting && !is_there(&track.spec.number));
+        let now = self.clock.now();
+        let since = *self.lost_since.get_or_insert(now);
+        if lost && now < since + BELIEVE_LOSS_MS {
+            return;
+        }
+        (self.roadmap_seen, self.first, self.lost_since) = (seen, false, None);
+        inputs.push(Input::Roadmap { scope, phases });
     }
 
     fn interrupt(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {

@@ -245,3 +245,6 @@ fn skip<'a>(lines: &mut std::str::Lines<'a>, ticks: usize) -> Vec<&'a str> {
     };
     lines.take_while(|line| !is_end(line)).collect()
 }
+
+#[cfg(test)]
+mod tests;
