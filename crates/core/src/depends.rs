@@ -73,7 +73,10 @@ fn unify(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text outside parentheses and the remarks inside them.
-fn split_parentheses(text: &str) -> (String, Vec<String>) {
+fn split_parentheses(text: &str) -> (Cow<'_, str>, Vec<String>) {
+    if !text.contains(['(', '[', ')', ']']) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
     let mut outer = String::new();
     let mut inner: Vec<String> = Vec::new();
     let mut depth = 0_usize;
@@ -91,7 +94,7 @@ fn split_parentheses(text: &str) -> (String, Vec<String>) {
             c => inner.last_mut().expect("depth is above zero only inside a remark").push(c),
         }
     }
-    (outer, inner)
+    (Cow::Owned(outer), inner)
 }
 
 #[cfg(test)]

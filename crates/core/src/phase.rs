@@ -84,6 +84,11 @@ impl PhaseNumber {
         self.len == 1 && self.parts[0].suffix.is_none()
     }
 
+    /// Returns whether its last part has a letter: `3a`, `3.1c`.
+    pub fn ends_in_letter(&self) -> bool {
+        self.parts[self.len - 1].suffix.is_some()
+    }
+
     /// Returns whether the number sits in the backlog block (`999.1` and the like).
     pub fn is_backlog(&self) -> bool {
         self.major() == 999

@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mow_core::phase::PhaseNumber;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
@@ -254,15 +255,18 @@ impl Index {
         Self { home, names }
     }
 
-    /// Counts the files in every directory.
-    pub fn tally(self) -> Tallies {
-        let Ok(home) = open_dir(CWD, &self.home) else { return Tallies::default() };
-        let count = |(number, name): (PhaseNumber, String)| {
+    /// Counts the files in one directory after the other, as long as any is left that no other
+    /// thread has taken.
+    fn count(&self, next: &AtomicUsize) -> Vec<(usize, Tally)> {
+        let mut counted = Vec::new();
+        let Ok(home) = open_dir(CWD, &self.home) else { return counted };
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((_, name)) = self.names.get(at) else { return counted };
             let mut tally = Tally::default();
-            each_file(&home, &name, |file| tally.add(file));
-            (number, tally)
-        };
-        Tallies { tallies: self.names.into_iter().map(count).collect() }
+            each_file(&home, name, |file| tally.add(file));
+            counted.push((at, tally));
+        }
     }
 
     /// Returns where the STATUS.md of a phase may be, the usual place first.
@@ -287,7 +291,39 @@ pub struct Tallies {
     tallies: Vec<(PhaseNumber, Tally)>,
 }
 
+/// From how many directories on a second thread is worth its start.
+const PARALLEL_FROM: usize = 50;
+
 impl Tallies {
+    /// Counts the files in every directory and does something else beside it.
+    ///
+    /// In a large project a second thread begins to count, and this one helps when it is done with
+    /// the other work.
+    pub fn load_beside<T>(planning: &Path, work: impl FnOnce() -> T) -> (Self, T) {
+        let index = Index::load(planning);
+        let next = AtomicUsize::new(0);
+        if index.names.len() < PARALLEL_FROM {
+            return (Self::put_together(&index, index.count(&next)), work());
+        }
+        let (counted, done) = std::thread::scope(|scope| {
+            let counting = scope.spawn(|| index.count(&next));
+            let done = work();
+            let mut counted = index.count(&next);
+            counted.extend(counting.join().expect("listing directories does not panic"));
+            (counted, done)
+        });
+        (Self::put_together(&index, counted), done)
+    }
+
+    fn put_together(index: &Index, counted: Vec<(usize, Tally)>) -> Self {
+        let empty = |(number, _): &(PhaseNumber, String)| (*number, Tally::default());
+        let mut tallies: Vec<_> = index.names.iter().map(empty).collect();
+        for (at, tally) in counted {
+            tallies[at].1 = tally;
+        }
+        Self { tallies }
+    }
+
     /// Finds the directory of a phase: the first by name where several carry the number.
     pub fn find(&self, number: &PhaseNumber) -> Option<Tally> {
         let at = self.tallies.partition_point(|(other, _)| other < number);

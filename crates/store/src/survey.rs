@@ -11,7 +11,7 @@ use mow_core::phase::PhaseNumber;
 use mow_core::slug::slug;
 
 use crate::disk::{self, DiskError};
-use crate::phase_dirs::{self, DiskStatus, Index, Tally};
+use crate::phase_dirs::{self, DiskStatus, Tallies, Tally};
 use crate::roadmap::{self, Entry, Milestone};
 
 /// A project's phases, declared and on disk.
@@ -52,13 +52,11 @@ impl Surveyed {
 
 /// Reads roadmap and directories; `None` without a ROADMAP.md.
 pub fn load(planning: &Path) -> Result<Option<Survey>, DiskError> {
-    // Listing thousands of directories takes as long as reading the roadmap: do both at once.
-    let (dirs, roadmap) = std::thread::scope(|scope| {
-        let dirs = scope.spawn(|| Index::load(planning).tally());
-        let roadmap = disk::read(&planning.join("ROADMAP.md"))
-            .map(|bytes| bytes.map(|bytes| roadmap::parse(&bytes)));
-        (dirs.join().expect("listing directories does not panic"), roadmap)
-    });
+    let read = || {
+        let bytes = disk::read(&planning.join("ROADMAP.md"))?;
+        Ok::<_, DiskError>(bytes.map(|bytes| roadmap::parse(&bytes)))
+    };
+    let (dirs, roadmap) = Tallies::load_beside(planning, read);
     let Some(roadmap) = roadmap? else { return Ok(None) };
     let mut phases: Vec<_> = roadmap
         .entries

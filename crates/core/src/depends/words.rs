@@ -100,11 +100,16 @@ pub(super) fn says_nothing(text: &str) -> bool {
 
 /// Returns whether a text means every phase before this one.
 pub(super) fn says_all_previous(text: &str) -> bool {
+    let starts = |word: &&str| {
+        text.trim().get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+    };
+    if !["all ", "every ", "todas ", "alle "].iter().any(starts) {
+        return false;
+    }
     let text = text.trim().to_lowercase();
-    let all = ["all ", "every ", "todas ", "alle "].iter().any(|word| text.starts_with(word));
     let before = ["previous", "prior", "preceding", "earlier", "above", "anteriores", "vorherigen"];
     let phases = text.split([',', ';', '.']).next().unwrap_or("").trim();
-    all && (before.iter().any(|word| text.contains(word)) || phases == "all phases")
+    before.iter().any(|word| text.contains(word)) || phases == "all phases"
 }
 
 /// Returns what follows "depends on" in a remark.
@@ -127,7 +132,9 @@ pub(super) fn before_soft_word(clause: &str) -> Option<&str> {
 pub(super) fn strip_phase_word(text: &str) -> Option<&str> {
     PHASE.iter().find_map(|word| {
         let head = text.get(..word.len())?;
-        if !head.eq_ignore_ascii_case(word) && head.to_lowercase() != **word {
+        let is_word =
+            head.eq_ignore_ascii_case(word) || (!word.is_ascii() && head.to_lowercase() == **word);
+        if !is_word {
             return None;
         }
         let rest = &text[word.len()..];

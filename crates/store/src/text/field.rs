@@ -111,6 +111,14 @@ pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) 
     })
 }
 
+/// Returns whether a name is one of some, without regard to case.
+pub fn is_one_of(name: &str, names: &[&str]) -> bool {
+    if name.is_ascii() {
+        return names.iter().any(|other| name.eq_ignore_ascii_case(other));
+    }
+    names.iter().any(|other| same_name(name, other))
+}
+
 /// Compares names without regard to case.
 pub fn same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())

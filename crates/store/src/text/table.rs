@@ -3,9 +3,10 @@
 //! A table is a header row, a separator row, and rows up to the first line that is none. Cells are
 //! split at pipes that no backslash escapes; empty cells are cells.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use super::field::same_name;
 use super::splice::Splice;
@@ -34,7 +35,16 @@ pub struct Row {
 impl Row {
     /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
     pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
-        inline::unguard(self.written(text, column)).replace("\\|", "|")
+        self.cell_text(text, column).into_owned()
+    }
+
+    /// Returns the same without a copy, where nothing is escaped.
+    pub fn cell_text<'t>(&self, text: &'t Text<'_>, column: usize) -> Cow<'t, str> {
+        let written = self.written(text, column);
+        if memchr2(b'\\', b'&', written.as_bytes()).is_none() {
+            return Cow::Borrowed(written);
+        }
+        Cow::Owned(inline::unguard(written).replace("\\|", "|"))
     }
 
     /// Returns the text of a cell as written, trimmed.

@@ -4,7 +4,7 @@ use super::{in_cell, named};
 
 fn check(text: &str, expected: Option<(&str, &str)>) {
     let found = named(text).map(|m| (m.written, m.title));
-    let found = found.as_ref().map(|(number, title)| (number.as_str(), title.as_str()));
+    let found = found.as_ref().map(|(number, title)| (&**number, &**title));
     assert_eq!(found, expected, "{text:?}");
 }
 
@@ -58,7 +58,7 @@ fn ways_to_speak_of_one() {
 fn cells_may_leave_the_word_out() {
     let check = |text: &str, expected: Option<(&str, &str)>| {
         let found = in_cell(text).map(|m| (m.written, m.title));
-        let found = found.as_ref().map(|(number, title)| (number.as_str(), title.as_str()));
+        let found = found.as_ref().map(|(number, title)| (&**number, &**title));
         assert_eq!(found, expected, "{text:?}");
     };
     check("3. Name", Some(("3", "Name")));
