@@ -35,6 +35,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family::Family;
 use crate::output::Output;
 
 /// Everything `mow` can be asked.
@@ -42,13 +43,13 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
-    Roadmap(roadmap::Roadmap),
+    Roadmap(Family<roadmap::Roadmap>),
     /// Add, insert, remove and complete phases
     #[command(subcommand)]
-    Phase(phase::Phase),
+    Phase(Family<phase::Phase>),
     /// List what is on disk
     #[command(subcommand)]
-    Phases(phases::Phases),
+    Phases(Family<phases::Phases>),
     /// Find the directory of a phase
     FindPhase {
         /// The phase, such as 3 or 03
@@ -61,13 +62,13 @@ pub(crate) enum Command {
     },
     /// Mark requirements complete
     #[command(subcommand)]
-    Requirements(requirements::Requirements),
+    Requirements(Family<requirements::Requirements>),
     /// Ship a milestone
     #[command(subcommand)]
-    Milestone(milestone::Milestone),
+    Milestone(Family<milestone::Milestone>),
     /// Check that the planning files fit together
     #[command(subcommand)]
-    Validate(validate::Validate),
+    Validate(Family<validate::Validate>),
     /// Show how far the phases are
     Progress(progress::Progress),
     /// Read and change STATE.md
@@ -76,7 +77,7 @@ pub(crate) enum Command {
     StateSnapshot,
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
-    Status(status::Status),
+    Status(Family<status::Status>),
     /// Print the team and its members
     TeamStatus,
     /// Start, change or stop the team
@@ -88,36 +89,36 @@ pub(crate) enum Command {
     },
     /// Claim phases, make and merge the worktrees they are worked on in
     #[command(subcommand)]
-    Worktree(worktree::Worktree),
+    Worktree(Family<worktree::Worktree>),
     /// Make and check the messages of workers and lead
     #[command(subcommand)]
-    Message(message::Message),
+    Message(Family<message::Message>),
     /// Keep what workers say to each other
     #[command(subcommand)]
-    ChatLog(chat_log::ChatLog),
+    ChatLog(Family<chat_log::ChatLog>),
     /// Show running phases, what happened, and what waits for a person
     #[command(subcommand)]
-    Dashboard(dashboard::Dashboard),
+    Dashboard(Family<dashboard::Dashboard>),
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
-    Format(format::Format),
+    Format(Family<format::Format>),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
-    Frontmatter(frontmatter::Frontmatter),
+    Frontmatter(Family<frontmatter::Frontmatter>),
     /// Start a plan here; with a subcommand, collect what a workflow wants to know
     #[command(args_conflicts_with_subcommands = true)]
     Init {
         #[command(flatten)]
         start: start::StartArgs,
         #[command(subcommand)]
-        command: Option<init::Init>,
+        command: Option<Family<init::Init>>,
     },
     /// Check plans, phases, references, commits
     #[command(subcommand)]
-    Verify(verify::Verify),
+    Verify(Family<verify::Verify>),
     /// Choose a summary template, or fill one in
     #[command(subcommand)]
-    Template(template::Template),
+    Template(Family<template::Template>),
     /// Make the first files of a phase, or its directory
     Scaffold(scaffold::Scaffold),
     /// Commit planning files
@@ -129,7 +130,7 @@ pub(crate) enum Command {
     },
     /// Start or complete a todo
     #[command(subcommand)]
-    Todo(todo::Todo),
+    Todo(Family<todo::Todo>),
     /// Make config.json with the defaults if it is missing
     ConfigEnsureSection,
     /// Change a setting
@@ -138,7 +139,7 @@ pub(crate) enum Command {
     ConfigGet(config::Get),
     /// Change settings that have a command of their own
     #[command(subcommand)]
-    Config(config::ConfigCommand),
+    Config(Family<config::ConfigCommand>),
     /// Put all summaries together
     HistoryDigest,
     /// Print the keys of summaries
@@ -159,7 +160,7 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     /// Install what other programs need to find mow
     #[command(subcommand)]
-    Install(install::Install),
+    Install(Family<install::Install>),
     /// Open the documentation of a command
     HelpOpen(manual::Open),
     /// Print the completions for a shell

@@ -4,6 +4,8 @@
 //! `milestones/vX.Y-phases/` and are listed only when asked for.
 
 use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mow_core::phase::PhaseNumber;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+
+use crate::disk::DiskError;
 
 /// A directory of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,9 +240,11 @@ impl PhaseDirs {
 }
 
 /// The current phases by number, without a look into their directories.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Index {
     home: PathBuf,
+    /// The directory itself: what lies in it is found faster from there.
+    opened: Option<OwnedFd>,
     /// Ordered by number, then by name.
     names: Vec<(PhaseNumber, String)>,
 }
@@ -247,41 +253,67 @@ impl Index {
     /// Lists the names of the directories.
     pub fn load(planning: &Path) -> Self {
         let home = planning.join("phases");
-        let numbered = subdirectories(&home)
+        let opened = open_dir(CWD, &home).ok();
+        let subdirectories = opened.as_ref().map(|dir| names(dir, is_directory));
+        let numbered = subdirectories
             .into_iter()
+            .flatten()
             .filter_map(|name| number_of(&name).map(|number| (number, name)));
         let mut names: Vec<_> = numbered.collect();
         names.sort();
-        Self { home, names }
+        Self { home, opened, names }
     }
 
     /// Counts the files in one directory after the other, as long as any is left that no other
     /// thread has taken.
     fn count(&self, next: &AtomicUsize) -> Vec<(usize, Tally)> {
         let mut counted = Vec::new();
-        let Ok(home) = open_dir(CWD, &self.home) else { return counted };
+        let Some(home) = &self.opened else { return counted };
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((_, name)) = self.names.get(at) else { return counted };
             let mut tally = Tally::default();
-            each_file(&home, name, |file| tally.add(file));
+            each_file(home, name, |file| tally.add(file));
             counted.push((at, tally));
         }
     }
 
-    /// Returns where the STATUS.md of a phase may be, the usual place first.
-    pub fn status_paths(&self, number: &PhaseNumber) -> Vec<PathBuf> {
+    /// Reads the STATUS.md of a phase into a buffer, and returns whether there is one.
+    pub fn read_status(
+        &self,
+        number: &PhaseNumber,
+        buffer: &mut Vec<u8>,
+    ) -> Result<bool, DiskError> {
         let at = self.names.partition_point(|(other, _)| other < number);
-        let Some((_, name)) = self.names.get(at).filter(|(other, _)| other == number) else {
-            return Vec::new();
-        };
+        let found = self.names.get(at).filter(|(other, _)| other == number);
+        let (Some((_, name)), Some(home)) = (found, &self.opened) else { return Ok(false) };
         // Older projects may pad the number in the file as they do in the directory.
         let bare = strip_word(name);
         let own = bare.split('-').next().unwrap_or(bare);
         let padded = number.padded();
-        let path = |prefix: &str| self.home.join(name).join(format!("{prefix}-STATUS.md"));
-        if own == padded { vec![path(own)] } else { vec![path(&padded), path(own)] }
+        let others = (own != padded).then_some(own);
+        for prefix in std::iter::once(padded.as_str()).chain(others) {
+            let file = format!("{name}/{prefix}-STATUS.md");
+            match read_at(home, &file, buffer) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                read => {
+                    return read
+                        .map(|()| true)
+                        .map_err(DiskError::io("read", &self.home.join(&file)));
+                }
+            }
+        }
+        Ok(false)
     }
+}
+
+/// Reads a file into a buffer. The buffer's owner reads many, so its size is not asked for.
+fn read_at(home: &OwnedFd, file: &str, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let file = File::from(openat(home, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
+    buffer.clear();
+    buffer.reserve(LISTING_BYTES);
+    file.take(u64::MAX).read_to_end(buffer)?;
+    Ok(())
 }
 
 /// What the current phases hold, for those who need no names.

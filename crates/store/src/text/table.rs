@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::memchr2;
 
 use super::field::same_name;
 use super::splice::Splice;
@@ -117,6 +117,11 @@ impl Table {
         })
     }
 
+    /// Returns the table with the rows that stand at some lines.
+    pub fn with_rows(self, text: &Text<'_>, lines: Range<usize>) -> Self {
+        Self { rows: lines.filter_map(|line| row_at(text, line)).collect(), ..self }
+    }
+
     /// Returns the index of the line after the table.
     pub fn end(&self) -> usize {
         self.rows.last().map_or(self.separator, |row| row.line) + 1
@@ -125,22 +130,30 @@ impl Table {
 
 /// Finds the tables among some lines.
 pub fn tables(text: &Text<'_>, lines: Range<usize>) -> Vec<Table> {
-    let mut tables = Vec::new();
-    let mut line = lines.start;
-    let end = lines.end.min(text.lines().len());
-    while line + 1 < end {
-        match table_at(text, line, end) {
-            Some(table) => {
-                line = table.end();
-                tables.push(table);
-            }
-            None => line += 1,
-        }
-    }
-    tables
+    bare_tables(text, lines).map(|(table, rows)| table.with_rows(text, rows)).collect()
 }
 
-fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
+/// Finds the tables among some lines, each without its rows but with their lines: reading thousands
+/// of rows takes its time, and some need little of them.
+pub fn bare_tables(
+    text: &Text<'_>,
+    lines: Range<usize>,
+) -> impl Iterator<Item = (Table, Range<usize>)> {
+    let end = lines.end.min(text.lines().len());
+    let mut line = lines.start;
+    std::iter::from_fn(move || {
+        while line + 1 < end {
+            if let Some((table, rows)) = table_at(text, line, end) {
+                line = rows.end;
+                return Some((table, rows));
+            }
+            line += 1;
+        }
+        None
+    })
+}
+
+fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<(Table, Range<usize>)> {
     if !is_separator(text.line(line + 1)) {
         return None;
     }
@@ -148,9 +161,12 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
     let header = row_at(text, line).filter(|row| !row.cells.is_empty())?;
     // Where the header begins with a pipe, a line that does not is prose, whatever it holds.
     let piped = text.line(line).trim_start().starts_with('|');
-    let is_row = |line: &usize| !piped || text.line(*line).trim_start().starts_with('|');
-    let rows = (line + 2..end).take_while(is_row).map_while(|line| row_at(text, line)).collect();
-    Some(Table { header, separator: line + 1, rows })
+    let is_row = |line: &usize| match text.line(*line) {
+        row if piped => row.trim_start().starts_with('|'),
+        row => row.contains('|'),
+    };
+    let rows = line + 2..line + 2 + (line + 2..end).take_while(is_row).count();
+    Some((Table { header, separator: line + 1, rows: Vec::new() }, rows))
 }
 
 /// Returns whether a line is made of dashes, colons, pipes and blanks, with at least one of the
@@ -163,26 +179,33 @@ fn is_separator(line: &str) -> bool {
 
 /// Reads a line as a row of cells.
 fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
-    let place = text.lines().get(line)?;
     let content = text.line(line);
-    memchr(b'|', content.as_bytes())?;
+    if !content.contains('|') {
+        return None;
+    }
+    // Growing step by step is what costs in a project with thousands of rows.
+    let mut cells = Vec::with_capacity(8);
+    cells.extend(cells_at(text, line));
+    Some(Row { line, cells })
+}
+
+/// Returns the bytes of the cells of a row.
+pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usize>> {
+    let place = text.lines()[line];
+    let content = text.line(line);
     let body = content.trim_start();
     let mut start = place.start + content.len() - body.len();
     let end = start + body.trim_end().len();
     start += usize::from(body.starts_with('|'));
-    let inner = &text.visible().as_bytes()[start..end];
+    let bytes = text.visible().as_bytes();
     let first = start;
-    // Growing step by step is what costs in a project with thousands of rows.
-    let mut cells = Vec::with_capacity(8);
-    for at in memchr_iter(b'|', inner) {
-        let escaped = at > 0 && inner[at - 1] == b'\\';
-        if !escaped {
-            cells.push(start..first + at);
-            start = first + at + 1;
+    std::iter::from_fn(move || {
+        if start >= end {
+            return None;
         }
-    }
-    if start < end {
-        cells.push(start..end);
-    }
-    Some(Row { line, cells })
+        let is_end = |at: &usize| bytes[*at] == b'|' && !(*at > first && bytes[at - 1] == b'\\');
+        let cell = start..(start..end).find(is_end).unwrap_or(end);
+        start = cell.end + 1;
+        Some(cell)
+    })
 }

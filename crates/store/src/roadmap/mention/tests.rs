@@ -75,7 +75,7 @@ fn cells_may_leave_the_word_out() {
 
 #[test]
 fn any_number_of_remarks_may_stand_before_the_name() {
-    let title = |text: &str| named(text).map(|mention| mention.title);
+    let title = |text: &str| named(text).map(|mention| mention.title.into_owned());
     assert_eq!(title("Phase 3 (a) (b): Name").as_deref(), Some("Name"));
     assert_eq!(title(&format!("Phase 3 {}: Name", "()".repeat(100_000))).as_deref(), Some("Name"));
 }
