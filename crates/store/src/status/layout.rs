@@ -164,10 +164,13 @@ impl<'a> Layout<'a> {
     pub(super) fn plan_states(&self) -> Vec<PlanState> {
         let Some((table, rows)) = self.bare_plan_table() else { return Vec::new() };
         let status = Column::Status.find(&self.text, &table);
-        let cells = |line| cells_at(&self.text, line).map(|cell| self.text.slice(cell).trim());
-        let written = |line| status.and_then(|column| cells(line).nth(column)).unwrap_or("");
-        let plans = rows.filter(|line| cells(*line).any(is_word));
-        plans.map(|line| PlanState::parse(written(line))).collect()
+        let state = |line| {
+            let mut cells = cells_at(&self.text, line).map(|cell| self.text.slice(cell).trim());
+            let is_plan = cells.clone().any(is_word);
+            let written = status.and_then(|column| cells.nth(column)).unwrap_or("");
+            is_plan.then(|| PlanState::parse(written))
+        };
+        rows.filter_map(state).collect()
     }
 
     /// Returns whether a row has a word in it.

@@ -172,9 +172,9 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<(Table, Range<us
 /// Returns whether a line is made of dashes, colons, pipes and blanks, with at least one of the
 /// first and the third.
 fn is_separator(line: &str) -> bool {
-    line.contains('-')
+    line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
+        && line.contains('-')
         && line.contains('|')
-        && line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
 }
 
 /// Reads a line as a row of cells.
@@ -190,22 +190,30 @@ fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
 }
 
 /// Returns the bytes of the cells of a row.
-pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usize>> {
+pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     let place = text.lines()[line];
     let content = text.line(line);
     let body = content.trim_start();
     let mut start = place.start + content.len() - body.len();
     let end = start + body.trim_end().len();
     start += usize::from(body.starts_with('|'));
-    let bytes = text.visible().as_bytes();
-    let first = start;
+    let mut rest = text.slice(start..end);
     std::iter::from_fn(move || {
-        if start >= end {
+        if rest.is_empty() {
             return None;
         }
-        let is_end = |at: &usize| bytes[*at] == b'|' && !(*at > first && bytes[at - 1] == b'\\');
-        let cell = start..(start..end).find(is_end).unwrap_or(end);
+        let width = unescaped_pipe(rest);
+        let cell = start..start + width;
+        rest = rest.get(width + 1..).unwrap_or("");
         start = cell.end + 1;
         Some(cell)
     })
+}
+
+/// Returns where the first pipe stands that no backslash escapes, else the end.
+fn unescaped_pipe(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_escaped = |at: usize| at > 0 && bytes[at - 1] == b'\\';
+    let mut pipes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'|');
+    pipes.find(|(at, _)| !is_escaped(*at)).map_or(bytes.len(), |(at, _)| at)
 }
