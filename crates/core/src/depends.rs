@@ -33,6 +33,12 @@ pub struct Surroundings<'a> {
 
 /// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
 pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
+    if let Some(number) = words::strip_phase_word(text).and_then(PhaseNumber::parse)
+        && !number.ends_in_letter()
+    {
+        // `Phase 3` is what most fields say, and it has but one reading.
+        return if number == *around.own { Vec::new() } else { vec![number] };
+    }
     let text = unify(text);
     let (outer, inner) = split_parentheses(&text);
     let mut found = BTreeSet::new();

@@ -20,8 +20,8 @@ const DIGITS_MAX: usize = 9;
 struct Part {
     /// Zeros in front of a later part's digits: `05` has one.
     zeros: u8,
-    /// The lower-case letter after the digits, usually none.
-    suffix: Option<char>,
+    /// The lower-case ASCII letter after the digits, usually none.
+    suffix: Option<u8>,
     value: u32,
 }
 
@@ -165,7 +165,7 @@ fn parse_part(text: &str, first: bool) -> Option<(Part, &str)> {
     let after = &text[digits_end..];
     let letters = after.bytes().take_while(u8::is_ascii_alphabetic).count();
     // One letter is a suffix; a word glued to the digits (`3rd`, `2x2`) is not.
-    let suffix = after.chars().next().filter(|_| letters == 1);
+    let suffix = after.bytes().next().filter(|_| letters == 1);
     let part = Part {
         zeros: zeros as u8,
         value: significant.parse().unwrap_or(0),
@@ -203,7 +203,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zeros = usize::from(self.zeros);
         write!(f, "{:0<zeros$}{}", "", self.value)?;
-        self.suffix.map_or(Ok(()), |letter| f.write_char(letter))
+        self.suffix.map_or(Ok(()), |letter| f.write_char(char::from(letter)))
     }
 }
 
