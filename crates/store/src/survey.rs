@@ -39,7 +39,7 @@ pub struct Surveyed {
 impl Surveyed {
     /// Returns how far the files say it is.
     pub fn disk_status(&self) -> DiskStatus {
-        self.dir.as_ref().map_or(DiskStatus::NoDirectory, |dir| dir.status())
+        self.dir.as_ref().map_or(DiskStatus::NoDirectory, Tally::status)
     }
 
     /// Returns whether it is done.
