@@ -71,7 +71,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("todo start", "rest.md"),
     ("todo complete", "rest.md"),
     ("config-set", "mode yolo"),
-    ("config-get", "model_profile"),
+    ("config-get", "mode"),
     ("summary-extract", "SUMMARY"),
     ("verify-summary", "SUMMARY"),
     ("template select", "PLAN"),
@@ -148,6 +148,7 @@ fn plan_project(root: &Path) -> Result<()> {
     let planning = root.join(".planning");
     fs::create_dir_all(planning.join("todos/pending"))?;
     fs::write(planning.join("todos/pending/rest.md"), "# Rest\n")?;
+    fs::write(planning.join("config.json"), "{\"mode\": \"yolo\"}\n")?;
     fs::write(planning.join("REQUIREMENTS.md"), "- [ ] **WALK-1**: Walk\n")?;
     for words in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "Plan"]] {
         let identity = ["-c", "user.name=mow", "-c", "user.email=mow@localhost"];
