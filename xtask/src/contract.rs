@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// Every command of the contract as one would type it.
-fn leaves() -> Vec<String> {
+pub(crate) fn leaves() -> Vec<String> {
     let leaves = LEAVES.iter().flat_map(|(word, rest)| match rest {
         [] => vec![(*word).to_owned()],
         rest => rest.iter().map(|rest| format!("{word} {rest}")).collect(),
@@ -237,14 +237,19 @@ fn is_called(calls: &str, leaf: &str) -> bool {
     })
 }
 
-/// Tells whether a test is called `d12_…`, or says `D12`.
+/// Tells whether a test is called `d12_…` or `d3_d12_…`, or says `D12`.
 fn names_defect(tests: &str, defect: &str) -> bool {
-    let name = format!("fn {}_", defect.to_lowercase());
+    let name = defect.to_lowercase();
+    let is_number = |part: &&str| part.strip_prefix('d').is_some_and(|n| n.parse::<u8>().is_ok());
+    let is_named = tests.split("fn ").skip(1).any(|test| {
+        let parts = test.split('_').take_while(is_number);
+        parts.into_iter().any(|part| part == name)
+    });
     let is_word = |at: usize| {
         let rest = &tests[at + defect.len()..];
         let before = tests[..at].chars().next_back();
         !rest.starts_with(|c: char| c.is_ascii_alphanumeric())
             && before.is_none_or(|c| !c.is_ascii_alphanumeric())
     };
-    tests.contains(&name) || tests.match_indices(defect).any(|(at, _)| is_word(at))
+    is_named || tests.match_indices(defect).any(|(at, _)| is_word(at))
 }

@@ -33,6 +33,12 @@ pub struct Surroundings<'a> {
 
 /// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
 pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
+    if let Some(number) = words::strip_phase_word(text).and_then(PhaseNumber::parse)
+        && !number.ends_in_letter()
+    {
+        // `Phase 3` is what most fields say, and it has but one reading.
+        return if number == *around.own { Vec::new() } else { vec![number] };
+    }
     let text = unify(text);
     let (outer, inner) = split_parentheses(&text);
     let mut found = BTreeSet::new();
@@ -55,6 +61,19 @@ pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
     found.into_iter().collect()
 }
 
+/// Returns whether a text that names no dependency says so, instead of meaning one in other words.
+///
+/// `None` and `parallel with Phase 5` say so; `the login work` means a phase that nobody can find.
+pub fn says_none(text: &str) -> bool {
+    let unified = unify(text);
+    let (outer, _) = split_parentheses(&unified);
+    words::says_nothing(&outer)
+        || words::says_all_previous(&outer)
+        || words::before_soft_word(&unified).is_some()
+        // A number that is no dependency is a version, the phase itself, or a remark.
+        || unified.contains(|c: char| c.is_ascii_digit())
+}
+
 /// Replaces full-width punctuation by its ASCII relatives.
 fn unify(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
@@ -73,7 +92,10 @@ fn unify(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text outside parentheses and the remarks inside them.
-fn split_parentheses(text: &str) -> (String, Vec<String>) {
+fn split_parentheses(text: &str) -> (Cow<'_, str>, Vec<String>) {
+    if !text.contains(['(', '[', ')', ']']) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
     let mut outer = String::new();
     let mut inner: Vec<String> = Vec::new();
     let mut depth = 0_usize;
@@ -91,7 +113,7 @@ fn split_parentheses(text: &str) -> (String, Vec<String>) {
             c => inner.last_mut().expect("depth is above zero only inside a remark").push(c),
         }
     }
-    (outer, inner)
+    (Cow::Owned(outer), inner)
 }
 
 #[cfg(test)]

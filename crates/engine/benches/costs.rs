@@ -107,7 +107,7 @@ impl World<Lead> for Prompt {
         self.now
     }
 
-    fn wait(&mut self, _until: Option<u64>) -> Result<Vec<lead::Input>, JournalError> {
+    fn wait(&mut self, _: &Lead, _until: Option<u64>) -> Result<Vec<lead::Input>, JournalError> {
         // One at a time is the dearest way to learn something.
         Ok(self.inputs.pop_front().into_iter().collect())
     }
@@ -120,7 +120,7 @@ impl World<Lead> for Prompt {
         Ok(())
     }
 
-    fn release(&mut self, (id, effect): (u64, lead::Effect)) -> Result<(), JournalError> {
+    fn release(&mut self, _: &Lead, (id, effect): (u64, lead::Effect)) -> Result<(), JournalError> {
         let outcome = match &effect {
             lead::Effect::Prepare { base, .. } => lead::Outcome::Prepared { base: base.clone() },
             lead::Effect::Merge { .. } | lead::Effect::Close { .. } => {
@@ -156,7 +156,11 @@ impl World<Worker> for Desk {
         1
     }
 
-    fn wait(&mut self, _until: Option<u64>) -> Result<Vec<worker::Input>, JournalError> {
+    fn wait(
+        &mut self,
+        _: &Worker,
+        _until: Option<u64>,
+    ) -> Result<Vec<worker::Input>, JournalError> {
         Ok(std::mem::take(&mut self.inputs))
     }
 
@@ -170,7 +174,11 @@ impl World<Worker> for Desk {
         Ok(())
     }
 
-    fn release(&mut self, (id, effect): (u64, worker::Effect)) -> Result<(), JournalError> {
+    fn release(
+        &mut self,
+        _: &Worker,
+        (id, effect): (u64, worker::Effect),
+    ) -> Result<(), JournalError> {
         let outcome = match effect {
             worker::Effect::Look => worker::Outcome::Found { found: found() },
             worker::Effect::RunTask { .. } => worker::Outcome::Committed { commit: None },

@@ -15,7 +15,7 @@ pub trait World<M: Machine> {
     fn now(&mut self) -> u64;
 
     /// Waits for inputs, at most until a time; returns none when the time is up.
-    fn wait(&mut self, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
+    fn wait(&mut self, machine: &M, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
 
     /// Writes the events of a batch down so that they survive a crash: all of them or none.
     ///
@@ -24,7 +24,7 @@ pub trait World<M: Machine> {
     fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
 
     /// Begins to do something, once its events are recorded.
-    fn release(&mut self, effect: M::Effect) -> Result<(), Self::Error>;
+    fn release(&mut self, machine: &M, effect: M::Effect) -> Result<(), Self::Error>;
 
     /// Learns what became of a batch: draws, confirms, projects. Returns whether to go on.
     fn settle(&mut self, machine: &M, events: &[M::Event]) -> Result<bool, Self::Error>;
@@ -33,7 +33,7 @@ pub trait World<M: Machine> {
 /// Drives a machine until its world has enough.
 pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<(), W::Error> {
     loop {
-        let inputs = world.wait(machine.deadline())?;
+        let inputs = world.wait(machine, machine.deadline())?;
         let now = world.now();
         let mut all = Decision::default();
         for input in inputs.iter().map(Some).chain([None]) {
@@ -45,7 +45,7 @@ pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<
             world.record(&all.events, now)?;
         }
         for effect in all.effects {
-            world.release(effect)?;
+            world.release(machine, effect)?;
         }
         if !world.settle(machine, &all.events)? {
             return Ok(());

@@ -2,6 +2,14 @@
 //!
 //! What is decided is decided in `mow-core`; what is done is done in `mow-host`; what is remembered
 //! is in `mow-store`. This crate brings them together, and it alone knows the clock, threads and
-//! signals. Start with [`drive`].
+//! signals. Start with [`drive`], then [`lead`] and [`worker`].
 
+pub mod clock;
 pub mod drive;
+mod error;
+pub mod lead;
+pub mod site;
+mod watch;
+pub mod worker;
+
+pub use error::EngineError;

@@ -4,12 +4,15 @@
 //! with those variables removed that would point git at another repository. Output is taken as
 //! bytes in machine formats; nothing parses git's English.
 
+pub(crate) mod index;
+pub(crate) mod locks;
 mod worktrees;
 
-use std::ffi::OsStr;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use thiserror::Error;
 
@@ -26,6 +29,17 @@ const SCRUBBED: &[&str] = &[
     "GIT_NAMESPACE",
     "GIT_PREFIX",
     "GIT_CEILING_DIRECTORIES",
+];
+
+/// What our own steps need: no hooks, nothing in submodules, no housekeeping in the background, and
+/// objects and references on the disk before the journal says so.
+const PLUMBING: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "submodule.recurse=false",
+    "maintenance.auto=false",
+    "gc.auto=0",
+    "core.fsync=committed,reference",
+    "trailer.separators=:",
 ];
 
 /// Why git gave no answer.
@@ -85,12 +99,40 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
+    /// Settings for this call alone, as `-c` takes them.
+    settings: Vec<&'static str>,
+    /// Variables for this call alone.
+    env: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
     /// Names the directory that git works in.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self { dir: dir.into(), settings: Vec::new(), env: Vec::new() }
+    }
+
+    /// Names a directory that is the top of a worktree, and nothing above it.
+    ///
+    /// A phase's worktree lies inside the main one: if its link to the repository is gone, git
+    /// would take the main worktree for it, and act on the user's files.
+    pub fn at_top(dir: &Path) -> Self {
+        let top = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        let above = top.parent().unwrap_or(&top).as_os_str().to_owned();
+        Self::new(&top).with_env("GIT_CEILING_DIRECTORIES", above)
+    }
+
+    /// Returns the same for our own steps, in which no hook of the user takes part.
+    #[must_use]
+    pub fn plumbing(&self) -> Self {
+        Self { settings: PLUMBING.to_vec(), ..self.clone() }
+    }
+
+    /// Returns the same with one more variable.
+    #[must_use]
+    pub fn with_env(&self, name: &'static str, value: impl Into<OsString>) -> Self {
+        let mut git = self.clone();
+        git.env.push((name, value.into()));
+        git
     }
 
     /// Returns the directory that git works in.
@@ -100,7 +142,12 @@ impl Git {
 
     /// Runs git and returns whatever it answered, also when it failed.
     pub fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
-        let output = self.command(args).output().map_err(|source| GitError::Start { source })?;
+        self.ask_with(args, b"")
+    }
+
+    /// Runs git with something to read, and returns whatever it answered.
+    pub fn ask_with<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Answer, GitError> {
+        let output = self.output(args, input).map_err(|source| GitError::Start { source })?;
         Ok(Answer {
             success: output.status.success(),
             code: output.status.code(),
@@ -111,13 +158,38 @@ impl Git {
 
     /// Runs git and takes a failure for an error.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
-        let answer = self.ask(args)?;
+        self.run_with(args, b"")
+    }
+
+    /// Runs git with something to read, and takes a failure for an error.
+    pub fn run_with<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Answer, GitError> {
+        let answer = self.ask_with(args, input)?;
         if answer.success {
             return Ok(answer);
         }
         let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
         let message = answer.complaint();
         Err(GitError::Failed { command: words.join(" "), code: answer.code, message })
+    }
+
+    fn output<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &[u8],
+    ) -> io::Result<std::process::Output> {
+        let mut command = self.command(args);
+        if input.is_empty() {
+            return command.output();
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let mut stdin = child.stdin.take().expect("its input is piped");
+        // Git may answer before it has read all, and then both would wait for each other.
+        thread::scope(|scope| {
+            // Git says itself what it could not read.
+            scope.spawn(move || stdin.write_all(input).ok());
+            child.wait_with_output()
+        })
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
@@ -129,6 +201,8 @@ impl Git {
         for name in SCRUBBED {
             command.env_remove(name);
         }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.args(self.settings.iter().flat_map(|setting| ["-c", setting]));
         command.args(args);
         command
     }

@@ -4,16 +4,21 @@
 //! command does what it does for a person. Workers do not write the shared planning files: some of
 //! their commands become messages to the lead, the others are refused with the command to use.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
+use mow_core::report::Report;
+use mow_core::worker::Event;
 use mow_store::claims::{self, Claims};
-use mow_store::disk::{self, Append, WAIT_DEFAULT, Writer};
+use mow_store::disk;
+use mow_store::journal::Journal;
 use mow_store::project::Project;
+use mow_store::run_files::RunDir;
 use serde_json::{Value, json};
 
 use crate::cli::called_command;
-use crate::context::{Context, now};
+use crate::context::{Context, now, now_ms};
 use crate::failure::Failure;
 
 /// A worker of a live run.
@@ -75,29 +80,25 @@ impl Worker {
         Err(Failure::refused(message).hint("mow worktree status shows who has it"))
     }
 
-    /// Leaves a message for the lead, durable when this returns.
+    /// Leaves a message for the lead in the worker's journal, durable when this returns.
     pub(crate) fn send(&self, project: &Project, message: &Value) -> Result<(), Failure> {
         let Self { phase, run, attempt } = self;
-        let is_plain = |part: &str| {
-            !part.starts_with('.')
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
+        let named = RunDir::new(&project.engine_dir, run)
+            .ok()
+            .and_then(|dir| Some((dir, PhaseNumber::parse(phase)?, attempt.parse::<u32>().ok()?)));
+        let Some((dir, number, count)) = named else {
+            let wanted = "MOW_RUN must be a plain name, MOW_PHASE a phase, MOW_ATTEMPT a number";
+            return Err(Failure::refused(wanted));
         };
-        if ![phase, run, attempt].iter().all(|part| is_plain(part)) {
-            return Err(Failure::refused("MOW_RUN, MOW_PHASE and MOW_ATTEMPT must be plain names"));
-        }
-        let mut line = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
-        if let (Value::Object(line), Value::Object(fields)) = (&mut line, message) {
-            line.extend(fields.clone());
-        }
-        let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
-        let dir = Path::new("runs").join(run);
-        writer.create_dir(&dir)?;
-        let file = dir.join(format!("{phase}-{attempt}.outbox.ndjson"));
-        writer.append_line(
-            &file,
-            line.to_string().as_bytes(),
-            Append { durable: true, keep: None },
-        )?;
+        let said = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
+        let (Value::Object(mut said), Value::Object(fields)) = (said, message) else {
+            return Err(Failure::refused("a message is an object"));
+        };
+        said.extend(fields.clone());
+        dir.create()?;
+        let path = dir.worker_journal(&number, count);
+        let (mut journal, _) = Journal::open(&path, &dir.worker_header(&number, count))?;
+        journal.append(now_ms(), &[Event::Reported(Report::Said { message: said })])?;
         Ok(())
     }
 }
@@ -139,13 +140,29 @@ const LEAD_ONLY: [(&[&str], &str); 21] = [
     (&["worktree", "merge-state"], "mow message format phase_complete --phase P"),
 ];
 
-/// Refuses a worker's write of a shared file.
-pub(crate) fn guard(context: &Context) -> Result<(), Failure> {
+/// The files that only the lead of a live run writes.
+const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
+
+/// Refuses a worker that names a shared file to be written, in its worktree or elsewhere.
+pub(crate) fn guard_file(context: &Context, path: &Path) -> Result<(), Failure> {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let is_shared = SHARED.iter().any(|name| real.ends_with(Path::new(".planning").join(name)));
+    if !is_shared {
+        return Ok(());
+    }
     let Some(worker) = worker(context)? else { return Ok(()) };
-    let words = called_command();
+    let file = context.shown(&real);
+    Err(Failure::refused(format!("{file}: only the lead of run {} may write it", worker.run))
+        .hint("mow status write PHASE --field NAME --value VALUE"))
+}
+
+/// Refuses a worker's write of a shared file.
+pub(crate) fn guard(context: &Context, args: &[OsString]) -> Result<(), Failure> {
+    let Some(worker) = worker(context)? else { return Ok(()) };
+    let words = called_command(args);
     let is_called = |command: &[&str]| {
         command.iter().enumerate().all(|(at, word)| match word.strip_prefix("--") {
-            Some(_) => std::env::args_os().any(|arg| arg == *word),
+            Some(_) => args.iter().any(|arg| arg == word),
             None => words.get(at).is_some_and(|called| called == word),
         })
     };

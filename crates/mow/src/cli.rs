@@ -1,17 +1,20 @@
 //! What can be called: the arguments, their help, and how wrong ones are answered.
 
+mod surplus;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::caller;
 use crate::commands::{self, Command};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family;
 use crate::help;
-use crate::output::{Answer, Output};
+use crate::output::{Answer, Output, warn};
 
 /// Runs the phases of a planned project with coding agents, and is the tool those agents call.
 #[derive(Debug, Parser)]
@@ -36,7 +39,11 @@ pub(crate) struct Cli {
 
 /// A call that was understood.
 pub(crate) enum Request {
-    Run(Box<Cli>),
+    Run {
+        cli: Box<Cli>,
+        /// The arguments as they were understood.
+        args: Vec<OsString>,
+    },
     /// Help or version text.
     Show(String),
 }
@@ -48,12 +55,12 @@ impl Request {
                 let context = Context::new(false, false, None)?;
                 Ok(Answer { output: Output::Text(text), context })
             }
-            Self::Run(cli) => {
+            Self::Run { cli, args } => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
                 let Some(command) = &cli.command else {
                     return Ok(Answer { output: commands::overview(&context)?, context });
                 };
-                caller::guard(&context)?;
+                caller::guard(&context, &args)?;
                 let output = command.run(&context).map_err(|failure| {
                     if command.is_of_contract() { failure.of_contract() } else { failure }
                 })?;
@@ -69,10 +76,13 @@ pub(crate) fn parse() -> Result<Request, Failure> {
     // The first `--raw` counts wherever it stands, even where a value is expected.
     let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
     let args = open_documentation(args);
-    match Cli::try_parse_from(&args) {
-        Ok(mut cli) => {
+    let understood = parse_lazily(&args)
+        .map(|cli| (cli, args.clone()))
+        .or_else(|error| without_surplus(&args).ok_or(error));
+    match understood {
+        Ok((mut cli, args)) => {
             cli.raw |= raw.is_some();
-            Ok(Request::Run(Box::new(cli)))
+            Ok(Request::Run { cli: Box::new(cli), args })
         }
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
@@ -85,9 +95,27 @@ pub(crate) fn parse() -> Result<Request, Failure> {
     }
 }
 
+/// Reads a call of the contract again without what is too much in it: of a flag that is given twice
+/// the first one counts, and words behind the last argument are ignored.
+fn without_surplus(args: &[OsString]) -> Option<(Cli, Vec<OsString>)> {
+    let (kept, dropped) = surplus::split(args, Cli::command())?;
+    let cli = Cli::try_parse_from(&kept).ok()?;
+    if !cli.command.as_ref().is_some_and(Command::is_of_contract) {
+        return None;
+    }
+    warn(&format!("ignored: {}", dropped.join(" ")));
+    Some((cli, kept))
+}
+
+/// Reads the arguments; only what the called command may be given is made for it.
+fn parse_lazily(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = family::lazily(Cli::command).try_get_matches_from(args)?;
+    let parsed = Cli::from_arg_matches_mut(&mut matches);
+    parsed.map_err(|error| error.format(&mut Cli::command()))
+}
+
 /// Returns the command that was called and its subcommands, aliases resolved.
-pub(crate) fn called_command() -> Vec<String> {
-    let args = std::env::args_os().filter(|arg| arg != "--raw");
+pub(crate) fn called_command(args: &[OsString]) -> Vec<String> {
     let Ok(mut matches) = Cli::command().try_get_matches_from(args) else { return Vec::new() };
     let mut words = Vec::new();
     while let Some((word, inner)) = matches.remove_subcommand() {
@@ -121,13 +149,12 @@ fn explain(error: &clap::Error) -> Failure {
             rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
         message = format!("{message} {}", listed.join(" "));
     }
-    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
+        && !values.is_empty()
+    {
         message = format!("{message}. Possible values: {}", values.join(", "));
     }
     let called = called_words(std::env::args().skip(1));
-    let family = Cli::command()
-        .find_subcommand(called.first().map_or("", String::as_str))
-        .map(|family| family.get_name().to_owned());
     let missing =
         [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
     if missing.contains(&error.kind()) || error.kind() == ErrorKind::InvalidSubcommand {
@@ -141,7 +168,7 @@ fn explain(error: &clap::Error) -> Failure {
         Some(ContextValue::String(name)) => Some(name.clone()),
         _ => None,
     };
-    let help = family.map_or("mow --help".to_owned(), |family| format!("mow {family} --help"));
+    let help = format!("mow {} --help", known_words(&called).join(" ")).replace("  ", " ");
     let hint =
         suggestion.map_or(help.clone(), |name| format!("did you mean `{name}`? Or see `{help}`"));
     Failure { code: crate::failure::code::REFUSED, kind: "usage", message, hint: Some(hint) }
@@ -165,6 +192,21 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
+/// Returns the words at the start of a call that name commands there are.
+fn known_words(called: &[String]) -> &[String] {
+    let root = Cli::command();
+    let mut parent = &root;
+    let is_known = |word: &&String| match parent.find_subcommand(word) {
+        Some(child) => {
+            parent = child;
+            true
+        }
+        None => false,
+    };
+    let count = called.iter().take_while(is_known).count();
+    &called[..count]
+}
+
 /// Names the subcommands there are where the call went wrong.
 fn unknown_command(called: &[String]) -> String {
     let root = Cli::command();
@@ -184,7 +226,7 @@ fn unknown_command(called: &[String]) -> String {
     let available = names.join(", ");
     match (path.as_str(), unknown) {
         ("", None) => format!("Usage: mow <command>. Available: {available}"),
-        ("", Some(word)) => format!("Unknown command: {word}. Available: {available}"),
+        ("", Some(word)) => format!("Unknown command: {word}"),
         (path, None) => format!("{path} needs a subcommand. Available: {available}"),
         (path, Some(word)) => {
             format!("Unknown {path} subcommand: {word}. Available: {available}")

@@ -4,9 +4,11 @@ mod chat_log;
 mod commit;
 mod config;
 mod dashboard;
+mod demo;
 mod doctor;
 mod format;
 mod frontmatter;
+mod hook;
 mod init;
 mod install;
 mod manual;
@@ -18,6 +20,7 @@ mod phases;
 mod progress;
 mod requirements;
 mod roadmap;
+mod run;
 mod scaffold;
 mod start;
 mod state;
@@ -35,20 +38,43 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family::Family;
 use crate::output::Output;
 
 /// Everything `mow` can be asked.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Start a plan here; with a subcommand, collect what a workflow wants to know
+    #[command(args_conflicts_with_subcommands = true)]
+    Init {
+        #[command(flatten)]
+        start: start::StartArgs,
+        #[command(subcommand)]
+        command: Option<Family<init::Init>>,
+    },
+    /// Run phases, several at a time, each in its own worktree
+    Run(run::Args),
+    /// Carry out one attempt of a phase; `mow run` starts it
+    #[command(hide = true)]
+    Worker(run::WorkerArgs),
+    /// Make a small project and run it, to see mow at work
+    Demo(demo::Args),
+    /// Check git, agents, the filesystem and the planning files
+    Doctor(doctor::Args),
+    /// Show running phases, what happened, and what waits for a person
+    Dashboard {
+        #[command(subcommand)]
+        command: Option<Family<dashboard::Dashboard>>,
+    },
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
-    Roadmap(roadmap::Roadmap),
+    Roadmap(Family<roadmap::Roadmap>),
     /// Add, insert, remove and complete phases
     #[command(subcommand)]
-    Phase(phase::Phase),
+    Phase(Family<phase::Phase>),
     /// List what is on disk
     #[command(subcommand)]
-    Phases(phases::Phases),
+    Phases(Family<phases::Phases>),
     /// Find the directory of a phase
     FindPhase {
         /// The phase, such as 3 or 03
@@ -61,13 +87,13 @@ pub(crate) enum Command {
     },
     /// Mark requirements complete
     #[command(subcommand)]
-    Requirements(requirements::Requirements),
+    Requirements(Family<requirements::Requirements>),
     /// Ship a milestone
     #[command(subcommand)]
-    Milestone(milestone::Milestone),
+    Milestone(Family<milestone::Milestone>),
     /// Check that the planning files fit together
     #[command(subcommand)]
-    Validate(validate::Validate),
+    Validate(Family<validate::Validate>),
     /// Show how far the phases are
     Progress(progress::Progress),
     /// Read and change STATE.md
@@ -76,7 +102,7 @@ pub(crate) enum Command {
     StateSnapshot,
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
-    Status(status::Status),
+    Status(Family<status::Status>),
     /// Print the team and its members
     TeamStatus,
     /// Start, change or stop the team
@@ -88,36 +114,25 @@ pub(crate) enum Command {
     },
     /// Claim phases, make and merge the worktrees they are worked on in
     #[command(subcommand)]
-    Worktree(worktree::Worktree),
+    Worktree(Family<worktree::Worktree>),
     /// Make and check the messages of workers and lead
     #[command(subcommand)]
-    Message(message::Message),
+    Message(Family<message::Message>),
     /// Keep what workers say to each other
     #[command(subcommand)]
-    ChatLog(chat_log::ChatLog),
-    /// Show running phases, what happened, and what waits for a person
-    #[command(subcommand)]
-    Dashboard(dashboard::Dashboard),
+    ChatLog(Family<chat_log::ChatLog>),
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
-    Format(format::Format),
+    Format(Family<format::Format>),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
-    Frontmatter(frontmatter::Frontmatter),
-    /// Start a plan here; with a subcommand, collect what a workflow wants to know
-    #[command(args_conflicts_with_subcommands = true)]
-    Init {
-        #[command(flatten)]
-        start: start::StartArgs,
-        #[command(subcommand)]
-        command: Option<init::Init>,
-    },
+    Frontmatter(Family<frontmatter::Frontmatter>),
     /// Check plans, phases, references, commits
     #[command(subcommand)]
-    Verify(verify::Verify),
+    Verify(Family<verify::Verify>),
     /// Choose a summary template, or fill one in
     #[command(subcommand)]
-    Template(template::Template),
+    Template(Family<template::Template>),
     /// Make the first files of a phase, or its directory
     Scaffold(scaffold::Scaffold),
     /// Commit planning files
@@ -129,7 +144,7 @@ pub(crate) enum Command {
     },
     /// Start or complete a todo
     #[command(subcommand)]
-    Todo(todo::Todo),
+    Todo(Family<todo::Todo>),
     /// Make config.json with the defaults if it is missing
     ConfigEnsureSection,
     /// Change a setting
@@ -138,7 +153,7 @@ pub(crate) enum Command {
     ConfigGet(config::Get),
     /// Change settings that have a command of their own
     #[command(subcommand)]
-    Config(config::ConfigCommand),
+    Config(Family<config::ConfigCommand>),
     /// Put all summaries together
     HistoryDigest,
     /// Print the keys of summaries
@@ -155,11 +170,12 @@ pub(crate) enum Command {
     VerifyPathExists(utility::VerifyPathExists),
     /// Say that searching the web is left to the agents
     Websearch(utility::Websearch),
-    /// Check git, agents, the filesystem and the planning files
-    Doctor(doctor::Args),
+    /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
+    #[command(subcommand)]
+    Hook(Family<hook::Hook>),
     /// Install what other programs need to find mow
     #[command(subcommand)]
-    Install(install::Install),
+    Install(Family<install::Install>),
     /// Open the documentation of a command
     HelpOpen(manual::Open),
     /// Print the completions for a shell
@@ -183,8 +199,13 @@ impl Command {
             Self::Roadmap(command) => command.is_of_contract(),
             Self::Worktree(command) => command.is_of_contract(),
             Self::Init { command, .. } => command.is_some(),
+            Self::Dashboard { command } => command.is_some(),
             Self::ColorAssign { .. }
+            | Self::Run(_)
+            | Self::Worker(_)
+            | Self::Demo(_)
             | Self::Doctor(_)
+            | Self::Hook(_)
             | Self::Install(_)
             | Self::HelpOpen(_)
             | Self::Completions(_)
@@ -214,7 +235,8 @@ impl Command {
             Self::Worktree(command) => command.run(context),
             Self::Message(command) => command.run(context),
             Self::ChatLog(command) => command.run(context),
-            Self::Dashboard(command) => command.run(context),
+            Self::Dashboard { command: Some(command) } => command.run(context),
+            Self::Dashboard { command: None } => dashboard::show(context),
             Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command), .. } => command.run(context),
@@ -237,7 +259,11 @@ impl Command {
             Self::CurrentTimestamp(args) => Ok(args.run()),
             Self::VerifyPathExists(args) => Ok(args.run(context)),
             Self::Websearch(args) => Ok(args.run()),
+            Self::Run(args) => run::run(context, args),
+            Self::Worker(args) => run::worker(args),
+            Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
+            Self::Hook(hook) => hook.run(),
             Self::Install(command) => command.run(context),
             Self::HelpOpen(args) => manual::open(context, args),
             Self::Completions(args) => Ok(manual::completions(args)),

@@ -136,6 +136,11 @@ pub(crate) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
+/// Returns the time in milliseconds since 1970, as journals have it.
+pub(crate) fn now_ms() -> u64 {
+    u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
 /// Returns the date in UTC, as all files have it.
 pub(crate) fn today() -> String {
     Timestamp::now().strftime("%Y-%m-%d").to_string()

@@ -3,11 +3,13 @@
 //! Errors of the libraries become sentences here and nowhere else. A hint is a command to paste.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
+use mow_engine::EngineError;
 use mow_host::git::GitError;
 use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
+use mow_store::journal::JournalError;
 use mow_store::json_edit::JsonError;
 use mow_store::phase_removal::RemovalError;
 use mow_store::project::ProjectError;
@@ -79,10 +81,52 @@ impl From<DiskError> for Failure {
             }
             DiskError::Outside { .. } => (code::REFUSED, "outside", None),
             DiskError::NotOneLine { .. } => (code::REFUSED, "not_one_line", None),
-            DiskError::Io { .. } => (code::OUTSIDE, "disk", None),
+            DiskError::Io { ref source, .. } => (code::OUTSIDE, "disk", hint_for(source.kind())),
         };
         Self { code, kind, message, hint: hint.map(str::to_owned) }
     }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        if let JournalError::Disk(error) = error {
+            return error.into();
+        }
+        Self { code: code::OUTSIDE, kind: "journal", message: sentence(&error), hint: None }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Disk(error) => error.into(),
+            EngineError::Journal(error) => error.into(),
+            EngineError::Git(error) => error.into(),
+            EngineError::Project(error) => error.into(),
+            EngineError::Led { .. } => {
+                let message = error.sentence();
+                let hint = Some("mow ps shows what it does; mow cancel ends it".to_owned());
+                Self { code: code::BUSY, kind: "led", message, hint }
+            }
+            EngineError::Refused { message, hint } => Self::refused(message).hint(hint),
+            error => {
+                let message = error.sentence();
+                Self { code: code::OUTSIDE, kind: "engine", message, hint: None }
+            }
+        }
+    }
+}
+
+/// Says what to do about a disk that refuses.
+fn hint_for(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ReadOnlyFilesystem => {
+            "the filesystem is read-only: only commands that read work"
+        }
+        ErrorKind::PermissionDenied => "mow may not write there: see who owns it, and its mode",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room; nothing was changed",
+        _ => return None,
+    })
 }
 
 impl From<ProjectError> for Failure {

@@ -4,6 +4,7 @@
 //! JSON above 50,000 characters goes to a file, and its name is printed instead. Commands for
 //! people print text, and JSON with `--json`.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::terminal::suited;
 
 /// How many characters of JSON are printed before it goes to a file.
 const PRINTED_MAX: usize = 50_000;
@@ -96,16 +98,24 @@ enum Stop {
 fn print(answer: &Answer) -> Result<(), Stop> {
     let context = &answer.context;
     match &answer.output {
-        Output::Json { raw: Some(raw), .. } if context.raw => write(raw),
+        Output::Json { raw: Some(raw), .. } if context.raw => write(&on_own_line(raw)),
         Output::Json { text, .. } if is_long(text) => {
             let path = context.spill(text).map_err(Stop::Failure)?;
             write(&format!("@file:{}", path.display()))
         }
-        // Scripts get the bare value; a person's prompt wants its own line.
-        Output::Json { text, .. } if io::stdout().is_terminal() => write(&format!("{text}\n")),
-        Output::Json { text, .. } | Output::Text(text) | Output::Findings(text) => write(text),
+        Output::Json { text, .. } => write(&on_own_line(text)),
+        Output::Text(text) | Output::Findings(text) => write(text),
         Output::Drawn(text) => write_bytes(text),
     }
+}
+
+/// Scripts get the bare value; a person's prompt wants its own line.
+fn on_own_line(text: &str) -> Cow<'_, str> {
+    let is_open = !text.is_empty() && !text.ends_with('\n');
+    if is_open && io::stdout().is_terminal() {
+        return Cow::Owned(format!("{text}\n"));
+    }
+    Cow::Borrowed(text)
 }
 
 fn is_long(text: &str) -> bool {
@@ -123,11 +133,7 @@ fn pretty(value: &impl Serialize) -> String {
 
 /// Writes to standard output; colours are taken off where they are not wanted.
 fn write(text: &str) -> Result<(), Stop> {
-    if !text.contains('\x1b') {
-        return write_bytes(text);
-    }
-    let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
+    write_bytes(&suited(text, &io::stdout()))
 }
 
 /// Writes to standard output as it is.
@@ -136,25 +142,45 @@ fn write_bytes(text: &str) -> Result<(), Stop> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
 }
 
+/// Writes to standard error; colours are taken off where they are not wanted.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(suited(text, &stderr).as_bytes()).and_then(|()| stderr.flush())
+}
+
 /// Writes a failure to standard error; with `--json` as an object, for scripts.
 fn report(failure: &Failure) {
     let text = if std::env::args_os().any(|arg| arg == "--json") {
         let Failure { code, kind, message, hint } = failure;
         pretty(&json!({ "error": message, "kind": kind, "code": code, "hint": hint })) + "\n"
     } else {
-        let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!("Hint: {hint}\n"));
-        format!("Error: {}\n{hint}", failure.message)
+        let hint = failure.hint.as_ref();
+        let hint = hint.map_or(String::new(), |hint| format!("Hint: {}\n", one_line(hint)));
+        format!("Error: {}\n{hint}", one_line(&failure.message))
     };
     // Nothing is left to do when even this cannot be written.
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = say(&text);
+}
+
+/// Returns a text with control characters made visible: what somebody typed must neither break the
+/// line nor speak to the terminal.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|c| match c {
+        c if c.is_control() => c.escape_debug().to_string(),
+        c => c.to_string(),
+    });
+    Cow::Owned(shown.collect())
 }
 
 /// Writes a warning, which never changes the answer or the exit code.
 pub(crate) fn warn(message: &str) {
-    let _ = writeln!(anstream::stderr(), "Warning: {message}");
+    let _ = say(&format!("Warning: {}\n", one_line(message)));
 }
 
 /// Writes a line about what was done on the side, which never changes the answer or the exit code.
 pub(crate) fn notice(message: &str) {
-    let _ = writeln!(anstream::stderr(), "MOW: {message}");
+    let _ = say(&format!("MOW: {}\n", one_line(message)));
 }

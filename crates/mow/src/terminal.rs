@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style};
@@ -70,13 +71,27 @@ fn terminal_columns() -> Option<usize> {
 
 /// Returns how many colours a drawing of the contract may have.
 pub(crate) fn level() -> Level {
+    level_on(&std::io::stdout())
+}
+
+/// Decides about colours, for everything that is printed.
+fn level_on(stream: &impl IsTerminal) -> Level {
     let term = std::env::var("TERM").unwrap_or_default();
+    let demand = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     Level::of(Surroundings {
         no_color: std::env::var_os("NO_COLOR").is_some(),
-        force_color: std::env::var_os("FORCE_COLOR").is_some(),
-        is_terminal: std::io::stdout().is_terminal(),
+        force_color: demand || std::env::var_os("FORCE_COLOR").is_some(),
+        is_terminal: stream.is_terminal(),
         term: &term,
     })
+}
+
+/// Returns a text as a stream can show it: without colours where they are not wanted.
+pub(crate) fn suited<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
+    if !text.contains('\x1b') || level_on(stream) != Level::None {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(anstream::adapter::strip_str(text).to_string())
 }
 
 /// Returns whether the locale can show more than ASCII.
@@ -119,4 +134,10 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Quotes a name for a shell, whatever is in it.
+pub(crate) fn quoted(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    format!("'{}'", name.replace('\'', r"'\''"))
 }

@@ -9,10 +9,12 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use mow_core::slug::slug;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::json_edit::{self, JsonError};
+use crate::roadmap::milestone::CurrentMilestone;
 
 pub use keys::default_of;
 
@@ -49,6 +51,35 @@ pub struct Settings {
     pub brave_search: bool,
     /// How often a task is tried.
     pub max_task_attempts: u32,
+}
+
+/// The keys of a file that mow does not know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// In sections that only mow has, or a value in place of a section: surely mistakes.
+    pub slips: Vec<String>,
+    /// Anywhere else: another tool, or a person, may have a use for them.
+    pub foreign: Vec<String>,
+}
+
+impl Settings {
+    /// Returns the name of a phase's branch, in a project that gives each phase one.
+    pub fn phase_branch(&self, padded: &str, slug: &str) -> Option<String> {
+        let template = &self.phase_branch_template;
+        (self.branching_strategy == "phase").then(|| filled(template, "{phase}", padded, slug))
+    }
+
+    /// Returns the name of a milestone's branch, in a project that gives each milestone one.
+    pub fn milestone_branch(&self, milestone: &CurrentMilestone) -> Option<String> {
+        let slug = slug(&milestone.name);
+        let template = &self.milestone_branch_template;
+        (self.branching_strategy == "milestone")
+            .then(|| filled(template, "{milestone}", &milestone.version, &slug))
+    }
+}
+
+fn filled(template: &str, name: &str, value: &str, slug: &str) -> String {
+    template.replace(name, value).replace("{slug}", slug)
 }
 
 impl Config {
@@ -113,10 +144,11 @@ impl Config {
     }
 
     /// Returns the paths of keys that mow does not know, each at its highest level.
-    pub fn unknown_keys(&self) -> Vec<String> {
+    pub fn unknown_keys(&self) -> Unknown {
         let mut unknown = Vec::new();
         keys::collect_unknown(&self.root, "", &mut unknown);
-        unknown
+        let (slips, foreign) = unknown.into_iter().partition(|path| keys::is_slip(path));
+        Unknown { slips, foreign }
     }
 
     fn text(&self, key: &str, default: &str) -> String {

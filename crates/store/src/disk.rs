@@ -40,7 +40,7 @@ use thiserror::Error;
 pub use append::{Append, Keep};
 pub(crate) use journal_file::{JournalFile, read_from};
 pub use lock::{Holder, Lock, is_locked};
-pub use space::free_bytes;
+pub use space::{free_bytes, is_writable};
 pub use spill::spill;
 
 use crate::project::Project;
@@ -110,7 +110,7 @@ pub enum DiskError {
 
 impl DiskError {
     /// Makes the conversion for `map_err` after an action on a path.
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 }
@@ -187,14 +187,40 @@ pub fn create_dir(path: &Path) -> Result<(), DiskError> {
 pub struct Writer {
     lock: Lock,
     place: Place,
+    /// See [`wait_for_first`].
+    _first: Option<Lock>,
+}
+
+/// Waits for the one who is making `.planning/` outside of a repository: it holds the directory
+/// around it, because there was no place for a lock file yet.
+fn wait_for_first(project: &Project, wait: Duration) -> Result<Option<Lock>, DiskError> {
+    match Lock::acquire(&project.root, wait) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(busy @ DiskError::Busy { .. }) => Err(busy),
+        // Where directories cannot be locked, nobody holds one.
+        Err(_) => Ok(None),
+    }
 }
 
 impl Writer {
     /// Takes the project's lock. Writes are limited to the root and to where `.planning/` leads.
     pub fn open(project: &Project, wait: Duration) -> Result<Self, DiskError> {
-        let lock = Lock::acquire(&project.lock_path(), wait)?;
+        let mut path = project.lock_path();
+        let mut lock = Lock::acquire(&path, wait)?;
+        // The first writer may have made `.planning/` while we waited, and with it another lock.
+        let now = project.lock_path();
+        if now != path {
+            drop(lock);
+            path = now;
+            lock = Lock::acquire(&path, wait)?;
+        }
+        let first = if project.repository.is_none() && path != project.root {
+            wait_for_first(project, wait)?
+        } else {
+            None
+        };
         let place = Place::new(vec![project.root.clone(), project.planning_target()]);
-        Ok(Self { lock, place })
+        Ok(Self { lock, place, _first: first })
     }
 
     /// Takes the lock of the engine directory, which all worktrees of a repository share.
@@ -204,7 +230,7 @@ impl Writer {
         let lock = Lock::acquire(&project.engine_dir.join("locks/engine.lock"), wait)?;
         let root = fs::canonicalize(&project.engine_dir)
             .map_err(DiskError::io("enter", &project.engine_dir))?;
-        Ok(Self { lock, place: Place::new(vec![root]) })
+        Ok(Self { lock, place: Place::new(vec![root]), _first: None })
     }
 
     /// Takes a directory that the user named, and makes it if there is none.
@@ -213,7 +239,8 @@ impl Writer {
     pub fn open_dir(dir: &Path, wait: Duration) -> Result<Self, DiskError> {
         fs::create_dir_all(dir).map_err(DiskError::io("create directory", dir))?;
         let root = fs::canonicalize(dir).map_err(DiskError::io("enter", dir))?;
-        Ok(Self { lock: Lock::acquire(&root, wait)?, place: Place::new(vec![root]) })
+        let lock = Lock::acquire(&root, wait)?;
+        Ok(Self { lock, place: Place::new(vec![root]), _first: None })
     }
 
     /// Lets this writer write in another directory too, one that the user named.

@@ -19,6 +19,7 @@ pub mod json_edit;
 pub mod manifest;
 pub mod milestones;
 pub mod ndjson;
+pub mod papers;
 pub mod phase_dirs;
 pub mod phase_files;
 pub mod phase_removal;
@@ -38,5 +39,7 @@ pub mod survey;
 pub mod templates;
 pub mod text;
 pub mod todo;
+#[cfg(test)]
+mod trial_values;
 mod values;
 pub mod worktree_home;

@@ -120,10 +120,12 @@ impl Removal {
         let written = dir.written().unwrap_or_default();
         let to = renumbered(&dir.name, written, number, moved);
         self.steps.push(Rename { from: dir.name.clone(), to: to.clone() });
+        let inner = phase_dirs::subdirectories(&dir.path);
+        let names: Vec<_> = dir.files().chain(inner.iter().map(String::as_str)).collect();
         let files: Vec<_> =
-            dir.files().filter_map(|file| file_rename(file, number, moved)).collect();
+            names.iter().filter_map(|file| file_rename(file, number, moved)).collect();
         for file in &files {
-            let taken = dir.files().any(|other| other == file.to)
+            let taken = names.contains(&file.to.as_str())
                 && !files.iter().any(|other| other.from == file.to);
             if taken {
                 let place = |name: &str| format!("{}/{name}", dir.name);
@@ -176,14 +178,22 @@ fn renumbered(name: &str, written: &str, number: &PhaseNumber, moved: &PhaseNumb
     name.replacen(written, &new, 1)
 }
 
-/// Returns the new name of a file that begins with the number of its phase.
+/// What the files of a refined phase begin with; the number stands behind it.
+const CHAIN: &str = "VERIFICATION-CHAIN-P";
+
+/// Returns the new name of a file or directory that carries the number of its phase.
 fn file_rename(file: &str, number: &PhaseNumber, moved: &PhaseNumber) -> Option<Rename> {
-    let (found, rest) = PhaseNumber::parse_prefix(file)?;
-    if found != *number || !rest.starts_with('-') {
+    let of_chain = file.strip_prefix(CHAIN);
+    let (found, rest) = PhaseNumber::parse_prefix(of_chain.unwrap_or(file))?;
+    let is_whole = match of_chain {
+        Some(_) => rest.is_empty() || rest.starts_with(['.', '-']),
+        None => rest.starts_with('-'),
+    };
+    if found != *number || !is_whole {
         return None;
     }
-    let to = renumbered(file, file.strip_suffix(rest)?, number, moved);
-    Some(Rename { from: file.to_owned(), to })
+    let written = of_chain.unwrap_or(file).strip_suffix(rest)?;
+    Some(Rename { from: file.to_owned(), to: renumbered(file, written, number, moved) })
 }
 
 /// What was begun, as it is written down.

@@ -109,7 +109,7 @@ impl Project {
     /// that is neither planned nor in a repository is locked itself: a lock file would have to
     /// create `.planning/` and so make it a project.
     pub fn lock_path(&self) -> PathBuf {
-        if !self.planned && self.repository.is_none() {
+        if !self.planned && self.repository.is_none() && !self.planning.is_dir() {
             return self.root.clone();
         }
         let name = fnv1a(self.planning_target().as_os_str().as_bytes());

@@ -4,10 +4,13 @@
 //! a test sees does not depend on who runs it. The assertions print the call and all its output.
 
 use std::ffi::OsStr;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
+
+use crate::terminal::Terminal;
 
 /// A call that was not started yet.
 #[derive(Debug)]
@@ -52,6 +55,16 @@ impl Call {
         self
     }
 
+    /// Lets the program read this.
+    #[must_use]
+    pub fn stdin(mut self, text: &str) -> Self {
+        let mut file = tempfile::tempfile().expect("temporary files can be made");
+        file.write_all(text.as_bytes()).expect("files can be written");
+        file.rewind().expect("files can be read from the start");
+        self.command.stdin(file);
+        self
+    }
+
     /// Starts the program in another directory, relative to the project's root.
     #[must_use]
     pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
@@ -59,9 +72,34 @@ impl Call {
         self
     }
 
+    /// Runs the program by somebody for whom the modes of files count, whoever runs the test.
+    #[must_use]
+    pub fn unprivileged(mut self) -> Self {
+        if !rustix::process::geteuid().is_root() {
+            return self;
+        }
+        let old = self.command;
+        self.command = Command::new("setpriv");
+        clear(&mut self.command, &self.root);
+        self.command
+            .args(["--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"])
+            .arg(old.get_program())
+            .args(old.get_args())
+            .envs(old.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(old.get_current_dir().unwrap_or(&self.root))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self
+    }
+
     /// Starts the program; its output can be read from the child.
     pub fn spawn(mut self) -> Child {
         self.command.spawn().expect("the program can be started")
+    }
+
+    /// Starts the program on a terminal of its own.
+    pub fn on_terminal(self) -> Terminal {
+        Terminal::start(self.command)
     }
 
     /// Runs the program to its end.

@@ -5,6 +5,7 @@
 //! (`fuzz/corpus`) and with large hostile files. [`TARGETS`] is the whole list.
 
 mod edits;
+mod journals;
 mod json;
 mod readers;
 mod rules;
@@ -12,6 +13,7 @@ mod rules;
 use std::collections::HashMap;
 
 pub use edits::{frontmatter, milestones, requirements, state, status, todo};
+pub use journals::journal;
 pub use json::{config, dashboard, manifest};
 pub use readers::{phase_files, plan, roadmap, summary, text};
 pub use rules::{depends, graph, phase_number};
@@ -26,6 +28,7 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("depends", depends),
     ("frontmatter", frontmatter),
     ("graph", graph),
+    ("journal", journal),
     ("manifest", manifest),
     ("milestones", milestones),
     ("phase_files", phase_files),

@@ -1,10 +1,11 @@
 //! What tests, fuzz targets and measurements share. Development only: nothing ships from here.
 //!
 //! [`sandbox`] makes a temporary project and [`call`] runs a program in it, the way a person or a
-//! script would, but with nothing of the machine's own settings around it. [`checks`] is what must
-//! hold for any bytes at all.
+//! script would, but with nothing of the machine's own settings around it; [`terminal`] gives it one
+//! to ask on. [`checks`] is what must hold for any bytes at all.
 
 pub mod call;
 pub mod checks;
 pub mod dice;
 pub mod sandbox;
+pub mod terminal;

@@ -24,7 +24,18 @@ pub struct Sandbox {
 impl Sandbox {
     /// Makes an empty directory to run a program in.
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        let dir = TempDir::new().expect("temporary directories can be made");
+        Self::within(&std::env::temp_dir(), program)
+    }
+
+    /// Makes one in memory, where a system has room for files there: for tests about what many
+    /// processes do at once, not about how long a disk takes.
+    pub fn in_memory(program: impl Into<PathBuf>) -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::within(memory, program) } else { Self::new(program) }
+    }
+
+    fn within(place: &Path, program: impl Into<PathBuf>) -> Self {
+        let dir = TempDir::new_in(place).expect("temporary directories can be made");
         // Printed paths are free of links, so the root is too.
         let root = fs::canonicalize(dir.path()).expect("it was just made").join("project");
         for name in ["project", "home", "temp"] {

@@ -1,6 +1,6 @@
 //! One line per way of writing dependencies.
 
-use super::{Surroundings, parse};
+use super::{Surroundings, parse, says_none};
 use crate::phase::PhaseNumber;
 
 /// Reads a field of phase 9 in a roadmap of phases 1 to 12, 2.1, 3.1c and 36a, of which 1 and 2 are
@@ -50,6 +50,17 @@ fn nothing_has_many_names() {
         check(text, "");
     }
     check("Phase 3 (nothing else)", "3");
+}
+
+#[test]
+fn d19_words_that_name_no_phase_are_told_from_none() {
+    for text in ["None", "Nothing (first phase)", "-", "all previous phases", "v1.0 shipped", ""] {
+        assert!(says_none(text), "{text:?}");
+    }
+    for text in ["the login work", "Auth (see above)", "TBD", "后端"] {
+        assert!(!says_none(text), "{text:?}");
+        check(text, "");
+    }
 }
 
 #[test]

@@ -200,10 +200,9 @@ fn questions(phase: &str, found: &Found) -> Vec<Ask> {
     for (n, criterion) in found.criteria.iter().enumerate() {
         asks.push(ask(n + 2, format!("Phase {phase}, \"{criterion}\": how exactly?")));
     }
-    asks.push(ask(
-        found.criteria.len() + 2,
-        format!("Phase {phase}: what is left to the worker, and what is for later?"),
-    ));
+    let next = found.criteria.len() + 2;
+    asks.push(ask(next, format!("Phase {phase}: what is left to the worker?")));
+    asks.push(ask(next + 1, format!("Phase {phase}: what is for later?")));
     asks
 }
 

@@ -178,10 +178,10 @@ fn discuss_asks_a_person_and_parks() {
     };
     let mut bench = Bench::new(found);
     bench.begin();
-    assert_eq!(bench.asked(), [ItemKind::Discuss; 3]);
+    assert_eq!(bench.asked(), [ItemKind::Discuss; 4]);
     assert_eq!(*bench.last(), Report::Parked);
     bench.answer("like this");
-    assert_eq!(bench.done[0], "context 3");
+    assert_eq!(bench.done[0], "context 4");
     assert!(matches!(bench.last(), Report::Complete { .. }));
 }
 

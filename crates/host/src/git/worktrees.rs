@@ -21,6 +21,8 @@ pub struct Worktree {
     pub bare: bool,
     /// Whether somebody locked it against removal.
     pub locked: bool,
+    /// Why it is locked, as far as that was said.
+    pub lock_reason: String,
 }
 
 impl Worktree {
@@ -49,7 +51,10 @@ pub fn parse_worktrees(output: &[u8]) -> Vec<Worktree> {
             b"HEAD" => worktree.head = text().filter(|hash| hash.bytes().any(|b| b != b'0')),
             b"branch" => worktree.branch = text(),
             b"bare" => worktree.bare = true,
-            b"locked" => worktree.locked = true,
+            b"locked" => {
+                worktree.locked = true;
+                worktree.lock_reason = text().unwrap_or_default();
+            }
             _ => {}
         }
     }
@@ -67,6 +72,22 @@ impl Git {
     pub fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
         let answer = self.run(&["worktree", "list", "--porcelain", "-z"])?;
         Ok(parse_worktrees(&answer.stdout))
+    }
+
+    /// Returns the directory that git keeps for this worktree alone.
+    pub fn git_dir(&self) -> Result<PathBuf, GitError> {
+        self.directory(&["rev-parse", "--absolute-git-dir"])
+    }
+
+    /// Returns the directory that all worktrees of the repository share.
+    pub fn common_dir(&self) -> Result<PathBuf, GitError> {
+        self.directory(&["rev-parse", "--path-format=absolute", "--git-common-dir"])
+    }
+
+    fn directory(&self, args: &[&str]) -> Result<PathBuf, GitError> {
+        let stdout = self.run(args)?.stdout;
+        let line = stdout.strip_suffix(b"\n").unwrap_or(&stdout);
+        Ok(PathBuf::from(OsStr::from_bytes(line)))
     }
 
     /// Returns whether a local branch exists.

@@ -1,7 +1,10 @@
 //! `mow commit`: commits planning files, and only those that were named.
 
+use std::time::Duration;
+
 use clap::Args;
 use mow_host::git::{Answer, Git, GitError};
+use mow_store::disk::Lock;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -70,6 +73,7 @@ impl Commit {
         if context.project.repository.is_none() {
             return Err("not a git repository".to_owned());
         }
+        let _lock = one_at_a_time(context);
         // What the user named is relative to where the user is; our own default is not.
         let (git, files) = if self.files.is_empty() {
             (Git::new(&context.project.root), vec![".planning/"])
@@ -98,6 +102,22 @@ impl Commit {
         let hash = succeeded(git.ask(&["rev-parse", "--short", "HEAD"]))?;
         Ok(Some(hash.text()))
     }
+}
+
+/// How long others may take for their commits, the user's hooks included.
+const WAIT_COMMIT: Duration = Duration::from_secs(120);
+
+/// Waits for others who commit in this checkout: git itself refuses instead of waiting.
+pub(super) fn one_at_a_time(context: &Context) -> Option<Lock> {
+    let repository = context.project.repository.as_ref()?;
+    // Whoever comes too late, or cannot lock a directory, hears from git.
+    Lock::acquire(&repository.git_dir, WAIT_COMMIT).ok()
+}
+
+/// Commits all planning files, where the project wants them committed.
+pub(super) fn planning(context: &Context, message: &str) -> Result<Output, Failure> {
+    let message = Some(message.to_owned());
+    Commit { message, files: Vec::new(), amend: false }.run(context)
 }
 
 /// Runs git with paths that are names and never patterns.

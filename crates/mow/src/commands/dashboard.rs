@@ -77,6 +77,14 @@ impl Dashboard {
     }
 }
 
+/// `mow dashboard` without a subcommand: draws it for whoever looks, or says why there is none.
+pub(super) fn show(context: &Context) -> Result<Output, Failure> {
+    if !context.project.planned {
+        return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
+    }
+    render::run(context, &context.shared()?, crate::terminal::columns(None))
+}
+
 fn events_path(shared: &Project) -> PathBuf {
     shared.planning.join("dashboard-events.ndjson")
 }
@@ -89,7 +97,7 @@ fn load_state(shared: &Project) -> Result<State, Failure> {
     Ok(State::parse(&disk::read(&state_path(shared))?.unwrap_or_default()))
 }
 
-fn add(shared: &Project, event: &Event) -> Result<Output, Failure> {
+pub(super) fn add(shared: &Project, event: &Event) -> Result<Output, Failure> {
     if event.kind.trim().is_empty() {
         return Err(Failure::refused("--type is empty").hint("mow message format --help"));
     }

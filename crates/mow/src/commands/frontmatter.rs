@@ -9,6 +9,7 @@ use mow_store::{phase_files, plan, summary};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::caller;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, warn};
@@ -137,6 +138,7 @@ fn edit(
     change: impl FnOnce(&[u8]) -> Result<Vec<u8>, EditError>,
 ) -> Result<(), Failure> {
     let path = context.named(file);
+    caller::guard_file(context, &path)?;
     let home = path.parent().unwrap_or(Path::new("/"));
     Writer::open(&context.project, WAIT_DEFAULT)?
         .with_root(home)?

@@ -4,18 +4,32 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use mow_store::disk::{Change, WAIT_DEFAULT, Writer};
-use serde_json::json;
+use mow_store::json_edit;
+use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::{Context, home};
 use crate::failure::{Failure, code};
 use crate::output::Output;
 
 /// The line by which a file of ours is known.
 const MARK: &str = "// Written by `mow install shim`: hands its arguments to mow.";
 
+/// The events of Claude Code and what is called for them.
+const HOOKS: [(&str, &str); 4] = [
+    ("Stop", "mow hook stop"),
+    ("SubagentStart", "mow hook subagent-start"),
+    ("WorktreeCreate", "mow hook worktree-create"),
+    ("WorktreeRemove", "mow hook worktree-remove"),
+];
+
 /// Things to install.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Install {
+    /// Register the hooks of mow with Claude Code
+    Hooks {
+        /// The settings to add them to; ~/.claude/settings.json if not given
+        file: Option<PathBuf>,
+    },
     /// Write a small mow-tools.cjs that hands its arguments to mow
     Shim {
         /// Where to; below ~/.claude if not given, where prompts look for it
@@ -32,9 +46,51 @@ pub(crate) enum Install {
 impl Install {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
+            Self::Hooks { file } => hooks(context, file.as_deref()),
             Self::Shim { dir, name, force } => shim(context, dir.as_deref(), name, *force),
         }
     }
+}
+
+fn hooks(context: &Context, file: Option<&Path>) -> Result<Output, Failure> {
+    let path = match file {
+        Some(file) => context.named(file),
+        None => claude_dir("mow install hooks FILE")?.join("settings.json"),
+    };
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let mut added = Vec::new();
+    Writer::open_dir(dir, WAIT_DEFAULT)?.update(&path, |old| {
+        let broken = |error: json_edit::JsonError| {
+            Failure::refused(format!("{}: {error}", path.display())).hint("nothing was changed")
+        };
+        let mut bytes = old.unwrap_or_default().to_vec();
+        for (event, command) in HOOKS {
+            let settings = json_edit::parse(&bytes).map_err(broken)?;
+            let registered = settings.get("hooks").and_then(|hooks| hooks.get(event));
+            let mut groups = registered.and_then(Value::as_array).cloned().unwrap_or_default();
+            if groups.iter().any(|group| calls(group, command)) {
+                continue;
+            }
+            groups.push(json!({ "hooks": [{ "type": "command", "command": command }] }));
+            bytes = json_edit::set(&bytes, &["hooks", event], &json!(groups)).map_err(broken)?;
+            added.push(event);
+        }
+        Ok::<_, Failure>(Some(bytes))
+    })?;
+    Ok(if context.wants_json() {
+        Output::json_lines(json!({ "path": path, "added": added }))
+    } else if added.is_empty() {
+        Output::Text(format!("{} has all hooks\n", path.display()))
+    } else {
+        Output::Text(format!("added {} to {}\n", added.join(", "), path.display()))
+    })
+}
+
+/// Returns whether a group of hooks calls a command, whatever the path of the program.
+fn calls(group: &Value, command: &str) -> bool {
+    let hooks = group["hooks"].as_array().into_iter().flatten();
+    let mut commands = hooks.filter_map(|hook| hook["command"].as_str());
+    commands.any(|called| called.trim().ends_with(command))
 }
 
 fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Result<Output, Failure> {
@@ -69,12 +125,16 @@ fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Resul
 
 /// Where the prompts of existing projects call the file.
 fn default_dir(name: &str) -> Result<PathBuf, Failure> {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| {
-        Failure::refused("there is no home directory").hint("mow install shim DIR")
-    })?;
     let folder = if name.starts_with("gsd-") { "get-shit-done" } else { "mowism" };
-    Ok(home.join(".claude").join(folder).join("bin"))
+    Ok(claude_dir("mow install shim DIR")?.join(folder).join("bin"))
+}
+
+/// Where Claude Code keeps what is the user's own.
+fn claude_dir(instead: &str) -> Result<PathBuf, Failure> {
+    // Whoever runs mow without HOME does not mean the files of the user it runs as.
+    let home = home().filter(|home| home.is_absolute());
+    let home = home.ok_or_else(|| Failure::refused("HOME is not set").hint(instead))?;
+    Ok(home.join(".claude"))
 }
 
 fn script() -> Result<String, Failure> {

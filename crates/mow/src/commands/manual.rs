@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::help::{self, Page};
 use crate::output::Output;
+use crate::terminal::suited;
 
 /// The arguments of `help-open`.
 #[derive(Debug, clap::Args)]
@@ -76,9 +77,7 @@ fn shown(text: String) -> String {
     if !std::io::stdout().is_terminal() || pager.is_empty() || pager == ["cat"] {
         return text;
     }
-    let plain = anstream::stdout().current_choice() == anstream::ColorChoice::Never;
-    let page = if plain { anstream::adapter::strip_str(&text).to_string() } else { text.clone() };
-    match pager::show(&pager, &page) {
+    match pager::show(&pager, &suited(&text, &std::io::stdout())) {
         Ok(()) => String::new(),
         Err(_) => text,
     }

@@ -111,7 +111,11 @@ fn now(position: &Position) -> String {
     // A phase that is not planned yet has a plan 0 of 0.
     if let Some(plan) = position.plan.as_ref().filter(|plan| *plan != "0") {
         let total = position.total_plans.map_or(String::new(), |total| format!(" of {total}"));
-        parts.push(format!("plan {plan}{total}"));
+        parts.push(if plan.eq_ignore_ascii_case("not started") {
+            "no plan started".to_owned()
+        } else {
+            format!("plan {plan}{total}")
+        });
     }
     if parts.is_empty() { "no phase is named".to_owned() } else { parts.join(", ") }
 }

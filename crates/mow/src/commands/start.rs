@@ -13,6 +13,7 @@ use mow_store::starter::{self, Starter};
 use mow_store::survey::{self, Survey};
 use serde::Serialize;
 
+use crate::caller;
 use crate::context::{Context, today};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -54,6 +55,9 @@ pub(crate) fn run(context: &Context, args: &StartArgs) -> Result<Output, Failure
     let Some(wishes) = wishes(context, args, survey.as_ref())? else {
         return Ok(Output::Text("Nothing was written.\n".to_owned()));
     };
+    for file in starter::FILES {
+        caller::guard_file(context, &context.planning(file))?;
+    }
     let written = write_files(context, &wishes, survey.is_none())?;
     Ok(started(context, &written))
 }
@@ -159,18 +163,13 @@ fn started(context: &Context, written: &[String]) -> Output {
     if written.is_empty() {
         text.push_str("Nothing was missing.\n");
     }
-    if !is_repository {
-        let _ = writeln!(
-            text,
-            "\nThis is no git repository yet, and agents work in git worktrees: {}",
-            painted(CYAN, "git init")
-        );
-    }
     let _ = writeln!(text, "\n{}", painted(BOLD, "Next"));
-    for (command, why) in [
+    let init = (!is_repository).then_some(("git init", "agents work in git worktrees"));
+    let steps = [
         ("git add .planning && git commit -m 'Plan the project'", "keep it"),
         ("mow", "see where the project stands"),
-    ] {
+    ];
+    for (command, why) in init.into_iter().chain(steps) {
         let _ = writeln!(text, "  {}\n      {}", painted(CYAN, command), painted(DIM, why));
     }
     let _ = writeln!(

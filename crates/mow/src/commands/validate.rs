@@ -10,6 +10,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 
+pub(super) use self::consistency::unread_dependencies;
+
 /// Checks of the planning files.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Validate {

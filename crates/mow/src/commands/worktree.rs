@@ -17,7 +17,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 
-pub(crate) use self::{claims::clean_silently, manifest::legacy_notice};
+pub(crate) use self::claims::{clean_silently, release};
+pub(crate) use self::create::create;
+pub(crate) use self::manifest::{legacy_notice, remove as remove_from_manifest};
+pub(crate) use self::place::home;
 
 /// Commands on worktrees.
 #[derive(Debug, Subcommand)]
@@ -111,15 +114,16 @@ impl Worktree {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Claim { phase } => claims::claim(context, phase),
-            Self::Release { phase } => claims::release(context, phase),
+            Self::Release { phase } => release(context, phase),
             Self::Status => claims::status(context),
             Self::UpdatePlan { phase, plan } => claims::update_plan(context, phase, plan),
             Self::Clean => claims::clean(context),
             Self::VerifyResult(args) => claims::verify_result(context, args),
             Self::Create { phase, name } => {
-                create::create(context, phase.as_deref(), name.as_deref())
+                let created = create(context, phase.as_deref(), name.as_deref())?;
+                Ok(created.answer())
             }
-            Self::CreateNative { name } => create::create(context, None, Some(name)),
+            Self::CreateNative { name } => Ok(create(context, None, Some(name))?.answer()),
             Self::ListManifest => manifest::list(context),
             Self::Merge(args) => merge::run(context, args),
             Self::RemoveManifest { phase } => manifest::remove(context, phase),

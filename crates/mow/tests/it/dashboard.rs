@@ -344,10 +344,23 @@ fn events_lie_in_the_main_worktree() {
 #[test]
 fn dashboard_lists_its_subcommands() {
     for (words, says) in [
-        (&["dashboard"][..], "render, event, state, clear"),
+        (&["dashboard", "bogus"][..], "render, event, state, clear"),
         (&["dashboard", "event"], "add, prune"),
         (&["dashboard", "event", "drop"], "Unknown dashboard event subcommand: drop"),
     ] {
         sandbox().call(words).run().refuses(says);
     }
+}
+
+#[test]
+fn the_dashboard_alone_is_drawn() {
+    let project = sandbox().file(".planning/STATE.md", "# State\n");
+    let add = ["dashboard", "event", "add", "--type", "error", "--phase", "3", "--detail", "dead"];
+    project.call(add).run().quietly();
+    let drawn = project.call(["dashboard"]).run().quietly();
+    assert!(drawn.contains("dead"), "{drawn}");
+    assert_eq!(drawn, project.call(["dashboard", "render"]).run().quietly());
+    let counts = project.call(["dashboard", "--json"]).run().quietly();
+    assert_eq!(counts, project.call(["dashboard", "render", "--raw"]).run().quietly());
+    sandbox().call(["dashboard"]).run().refuses("no .planning/ here");
 }

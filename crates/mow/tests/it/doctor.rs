@@ -49,7 +49,9 @@ fn a_sound_project_passes() {
 fn what_is_wrong_in_the_plan_is_named_with_its_place() {
     let cases = [
         ("config.json", "{ \"mode\": }", "config", "fail", "config.json: "),
-        ("config.json", "{ \"modell\": 1 }", "config", "warn", "modell"),
+        ("config.json", "{ \"modell\": 1 }", "config", "ok", "modell"),
+        ("config.json", "{ \"worker\": { \"gate\": 1 } }", "config", "warn", "worker.gate"),
+        ("config.json", "{ \"granularity\": 1 }", "config", "ok", "every key is known"),
         (
             "ROADMAP.md",
             "### Phase 1: A\n**Depends on:** Phase 2\n### Phase 2: B\n**Depends on:** Phase 1\n",

@@ -21,7 +21,8 @@ fn colored(words: &[&str]) -> String {
 
 #[test]
 fn format_banner_fills_the_line() {
-    assert_eq!(plain(&["banner"]), format!("{:80}\n", " MOW ORCHESTRATOR "));
+    let whole = format!("{:80}\n", " MOW ORCHESTRATOR ");
+    sandbox().call(["format", "banner"]).run().prints(&whole);
     assert_eq!(plain(&["banner", "--text", "--hi", "--width", "9"]), " --hi    \n");
     let raw = format!("{}", json!({ "rendered": format!("{:80}", " x ") }));
     assert_eq!(plain(&["banner", "--text", "x", "--raw"]), raw);

@@ -206,3 +206,28 @@ fn a_removal_that_was_cut_off_is_finished_and_not_repeated() {
     let left: Vec<_> = files.keys().map(String::as_str).collect();
     assert_eq!(left, [ROADMAP, ".planning/phases/02-c/02-01-PLAN.md"]);
 }
+
+#[test]
+fn the_verification_chain_moves_with_its_phase() {
+    let project = sandbox()
+        .file(ROADMAP, FOUR)
+        .file(".planning/phases/03-c/VERIFICATION-CHAIN-P03.md", "chain")
+        .file(".planning/phases/03-c/VERIFICATION-CHAIN-P03/grill-me.md", "grilled")
+        .file(".planning/phases/03-c/VERIFICATION-CHAIN-P3.1.md", "of another phase")
+        .file(".planning/phases/10-d/VERIFICATION-CHAIN-P10/scope.md", "scope");
+    let answer = project.call(["phase", "remove", "2"]).run().json();
+    let rename = |from: &str, to: &str| json!({ "from": from, "to": to });
+    assert_eq!(
+        answer["renamed_files"],
+        json!([
+            rename("VERIFICATION-CHAIN-P03.md", "VERIFICATION-CHAIN-P02.md"),
+            rename("VERIFICATION-CHAIN-P03", "VERIFICATION-CHAIN-P02"),
+            rename("VERIFICATION-CHAIN-P10", "VERIFICATION-CHAIN-P09"),
+        ])
+    );
+    let read = |path: &str| project.text(&format!(".planning/phases/{path}"));
+    assert_eq!(read("02-c/VERIFICATION-CHAIN-P02.md"), "chain");
+    assert_eq!(read("02-c/VERIFICATION-CHAIN-P02/grill-me.md"), "grilled");
+    assert_eq!(read("02-c/VERIFICATION-CHAIN-P3.1.md"), "of another phase");
+    assert_eq!(read("09-d/VERIFICATION-CHAIN-P09/scope.md"), "scope");
+}

@@ -191,3 +191,21 @@ fn the_mode_of_a_file_stays() {
     project.call(ADD).run().answers(&json!({ "added": true, "blocker": "b" }));
     assert_eq!(mode(None), 0o640);
 }
+
+#[test]
+fn a_project_that_cannot_be_written_can_be_read() {
+    let project = sandbox().file(".planning/STATE.md", "# State\n\n## Blockers\n\nNone\n");
+    project.call(["dashboard"]).run().prints("No active phases\n");
+    for (path, mode) in [(".planning/STATE.md", 0o444), (".planning", 0o555), (".", 0o555)] {
+        project.set_mode(path, mode);
+    }
+    let call = |words: &[&str]| project.call(words).unprivileged().run();
+    call(&["dashboard"]).prints("No active phases\n");
+    assert!(call(&["state", "get"]).quietly().contains("Blockers"));
+    let report = call(&["doctor", "--json"]);
+    assert!(report.stdout.contains("cannot be written"), "{}", report.transcript());
+    let refused = call(&["state", "add-blocker", "x"]);
+    assert!(refused.stderr.contains("Hint: mow may not write there"), "{}", refused.transcript());
+    refused.refuses("permission denied");
+    project.set_mode(".", 0o755);
+}

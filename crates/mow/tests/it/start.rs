@@ -107,3 +107,48 @@ fn a_file_in_the_way_is_left_alone() {
     assert!(!ran.status.success() && ran.stderr.starts_with("Error: "), "{}", ran.transcript());
     assert_eq!(project.text(".planning"), "mine");
 }
+
+#[test]
+fn on_a_terminal_it_asks() {
+    let project = sandbox();
+    project.git("", &["init", "-q"]);
+    let mut terminal = project.call(["init"]).on_terminal();
+    terminal.wait_for("Name ");
+    terminal.type_in("Shop\n");
+    terminal.wait_for("Goal, in one sentence: ");
+    terminal.type_in("Sell \u{1}books\n");
+    terminal.wait_for("more than one plain line");
+    terminal.wait_for("Goal, in one sentence: ");
+    terminal.type_in("Sell books\n");
+    for (number, name) in ["Ground", "Roof", ""].iter().enumerate() {
+        terminal.wait_for(&format!("Phase {}: ", number + 1));
+        terminal.type_in(&format!("{name}\n"));
+    }
+    terminal.wait_for("[Y/n] ");
+    assert!(project.files().is_empty(), "nothing is written before the answer");
+    terminal.type_in("\n");
+    let (status, screen) = terminal.end();
+    assert!(status.success() && screen.contains("wrote .planning/ROADMAP.md"), "{screen}");
+    assert!(screen.contains("\x1b["), "a terminal has colours: {screen}");
+    let text = project.text(".planning/PROJECT.md");
+    assert!(text.starts_with("# Shop\n") && text.contains("Sell books"), "{text}");
+    assert!(project.text(".planning/ROADMAP.md").contains("Phase 2: Roof"));
+}
+
+#[test]
+fn on_a_terminal_one_may_decline_or_leave() {
+    let project = sandbox();
+    let flags = ["init", "--name", "A", "--goal", "B", "--phase", "C"];
+    let mut terminal = project.call(flags).on_terminal();
+    terminal.wait_for("[Y/n] ");
+    terminal.type_in("no\n");
+    let (status, screen) = terminal.end();
+    assert!(status.success() && screen.contains("Nothing was written."), "{screen}");
+    let mut terminal = project.call(["init"]).env("NO_COLOR", "1").on_terminal();
+    terminal.wait_for("Name ");
+    terminal.type_in("\u{4}");
+    let (status, screen) = terminal.end();
+    assert_eq!(status.code(), Some(1), "{screen}");
+    assert!(screen.contains("the answers ended") && !screen.contains('\x1b'), "{screen}");
+    assert!(project.files().is_empty());
+}

@@ -145,7 +145,7 @@ fn a_row_is_updated_alone() {
 }
 
 #[test]
-fn a_new_row_goes_where_its_number_belongs() {
+fn d53_a_new_row_goes_where_its_number_belongs() {
     let before = table(
         &["| 6.2 | A | complete | -- | 1/1 | x |", "| 6.10 | B | blocked (6.2,7) | -- | 0/0 | x |"],
         "--",

@@ -27,7 +27,7 @@ const LANES: u64 = 3;
 const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// Held by the storm that blows: two at once would measure each other.
-static WEATHER: Mutex<()> = Mutex::new(());
+pub(crate) static WEATHER: Mutex<()> = Mutex::new(());
 
 const STATE: &str = ".planning/STATE.md";
 const HEAD: &str = "# State\n\n## Blockers\n\n";

@@ -21,6 +21,15 @@ fn pipes_get_no_colours() {
     assert!(!plain.contains('\x1b'), "{plain}");
     let color = graph().env("CLICOLOR_FORCE", "1").run().quietly();
     assert!(color.contains("\x1b["), "colours can be had: {color}");
+    assert_eq!(graph().env("FORCE_COLOR", "1").run().quietly(), color, "by either name");
+    let bad = project.call(["bogus"]).env("FORCE_COLOR", "1").run();
+    assert!(!bad.transcript().contains('\x1b'), "{}", bad.transcript());
+    for call in [&["--help"][..], &["state", "--help"], &["doctor"], &[], &["help-open", "man"]] {
+        let ran = project.call(call).env("FORCE_COLOR", "1").run();
+        assert!(ran.stdout.contains("\x1b["), "{}", ran.transcript());
+        let ran = project.call(call).env("FORCE_COLOR", "1").env("NO_COLOR", "").run();
+        assert!(!ran.stdout.contains('\x1b'), "{}", ran.transcript());
+    }
     let none = graph().env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().quietly();
     assert_eq!(none, plain);
     for call in [&["--help"][..], &["roadmap", "phases"], &["bogus"]] {
@@ -81,4 +90,14 @@ fn a_long_answer_of_the_contract_goes_to_a_file() {
     // Commands of our own print whatever it is.
     let phases = project.call(["roadmap", "phases", "--json"]).run().json();
     assert_eq!(phases.as_array().map(Vec::len), Some(500));
+}
+
+#[test]
+fn on_a_terminal_every_answer_ends_its_line() {
+    let project = project(2);
+    let mut bar = project.call(["progress", "bar", "--raw"]).on_terminal();
+    bar.wait_for("(0%)\r\n");
+    assert!(bar.end().0.success());
+    let (status, screen) = project.call(["find-phase", "1"]).on_terminal().end();
+    assert!(status.success() && screen.ends_with("}\r\n"), "{screen:?}");
 }

@@ -219,6 +219,20 @@ fn scaffold_context_uat_and_verification() {
 }
 
 #[test]
+fn scaffold_takes_the_name_of_the_directory_and_says_where_the_file_is() {
+    let project = sandbox().file(DIR, "");
+    let path = |file: &str| format!(".planning/phases/03-user-auth/03-{file}.md");
+    let context = ["scaffold", "context", "--phase", "03", "--raw"];
+    project.call(context).run().prints(&path("CONTEXT"));
+    let verification = ["scaffold", "verification", "--raw", "--phase", "03"];
+    project.call(verification).run().prints(&path("VERIFICATION"));
+    assert!(project.text(&path("CONTEXT")).contains("\nname: \"user-auth\"\n"));
+    let text = project.text(&path("VERIFICATION"));
+    assert!(text.contains("\n# Phase 03: user-auth — Verification\n"), "{text}");
+    assert!(text.contains("\n| # | Requirement | Status | Evidence |\n"), "{text}");
+}
+
+#[test]
 fn scaffold_phase_dir_is_made_once() {
     let project = sandbox();
     let path = ".planning/phases/03.1-hot-fix";

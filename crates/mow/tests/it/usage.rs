@@ -16,9 +16,12 @@ fn refused(arguments: &[&str]) -> (String, String) {
 #[test]
 fn wrong_calls_name_what_is_there() {
     let cases = [
-        (&["bogus"][..], "Unknown command: bogus. Available: roadmap, ", "mow --help"),
-        (&["help", "bogus"], "Unknown command: bogus. Available: roadmap, ", "mow --help"),
-        (&["roadmp", "phases"], "Unknown command: roadmp. ", "did you mean `roadmap`?"),
+        (&["bogus"][..], "Unknown command: bogus", "mow --help"),
+        (&["help", "bogus"], "Unknown command: bogus", "mow --help"),
+        (&["roadmp", "phases"], "Unknown command: roadmp", "did you mean `roadmap`?"),
+        (&["config-set", "", "x"], "'<KEY>' but none was supplied", "mow config-set --help"),
+        (&["phase", "remove", "-1"], "unexpected argument '-1'", "mow phase remove --help"),
+        (&["status", "read", "3\n\u{1b}[2J"], "Phase 3\\n\\u{1b}[2J not found", "mow roadmap"),
         (&["roadmap"], "roadmap needs a subcommand. Available: phases, ", "mow roadmap --help"),
         (&["status", "--raw"], "status needs a subcommand. Available: init, ", "mow status --help"),
         (
@@ -32,13 +35,24 @@ fn wrong_calls_name_what_is_there() {
             "mow status --help",
         ),
         (&["roadmap", "phases", "--jsn"], "--jsn", "did you mean `--json`?"),
-        (&["roadmap", "graph", "--format", "pdf"], "invalid value 'pdf'", "mow roadmap --help"),
-        (&["status", "read", "3", "4"], "unexpected argument '4'", "mow status --help"),
+        (
+            &["roadmap", "graph", "--format", "pdf"],
+            "invalid value 'pdf'",
+            "mow roadmap graph --help",
+        ),
+        (
+            &["status", "read", "3", "--four"],
+            "unexpected argument '--four'",
+            "mow status read --help",
+        ),
+        (&["doctor", "--fix", "--fix"], "cannot be used multiple times", "mow doctor --help"),
+        (&["completions", "bash", "zsh"], "unexpected argument 'zsh'", "mow completions --help"),
         (&["--cwd"], "--cwd", "mow --help"),
         (&["--cwd", "gone", "roadmap", "phases"], "cannot enter directory gone", ""),
     ];
     for (call, message, hint) in cases {
         let (first, second) = refused(call);
+        assert!(!first.ends_with(": "), "a list of nothing: {first}");
         assert!(first.contains(message), "{call:?}: {first}");
         assert!(second.contains(hint), "{call:?}: {second}");
     }
@@ -88,6 +102,37 @@ fn values_may_be_joined_to_their_flags() {
         answer: Answer::Json(json!({ "added": true, "blocker": "--b=c" })),
         after: &[(".planning/STATE.md", "## Blockers\n\n- a\n- --b=c\n")],
     }]);
+}
+
+#[test]
+fn the_first_of_a_repeated_flag_counts_and_words_too_many_are_ignored() {
+    let state = "## Blockers\n\n- a\n";
+    let rows: [(&[&str], &str, &str); 6] = [
+        (&["generate-slug", "One", "Two", "--raw"], "one", "Two"),
+        (
+            &["state", "add-blocker", "--text", "b", "--text", "--text", "--raw"],
+            "true",
+            "--text --text",
+        ),
+        (&["current-timestamp", "date", "full", "--json", "--raw"], &crate::today(), "full"),
+        (&["verify-path-exists", ".planning", ".planning", "--raw"], "true", ".planning"),
+        (&["config-set", "mode", "a", "b\u{7}", "--raw"], "mode=a", "b\\u{7}"),
+        (
+            &["phases", "list", "x", "--type=plans", "--type", "other", "--raw"],
+            "",
+            "x --type other",
+        ),
+    ];
+    for (call, answer, ignored) in rows {
+        let project =
+            sandbox().file(".planning/STATE.md", state).file(".planning/phases/1-a/b", "");
+        let ran = project.call(call).run();
+        assert_eq!(ran.stdout, answer, "{}", ran.transcript());
+        assert_eq!(ran.stderr, format!("Warning: ignored: {ignored}\n"), "{}", ran.transcript());
+        assert!(ran.status.success());
+        let is_blocked = call[1] == "add-blocker";
+        assert_eq!(project.text(".planning/STATE.md").ends_with("- a\n- b\n"), is_blocked);
+    }
 }
 
 #[test]

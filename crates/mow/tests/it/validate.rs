@@ -57,6 +57,29 @@ fn d24_d49_validate_consistency_names_what_does_not_fit() {
     ]);
 }
 
+#[test]
+fn d19_dependencies_in_any_words_are_read_or_named() {
+    let roadmap = "### Phase 1: A\n**Depends on:** Nothing\n\n\
+                   ### Phase 2: B\n**Depends on:** Phase 1 (nothing else)\n\n\
+                   ### Phase 3: C\n**Depends on:** 1, 2\n\n\
+                   ### Phase 3.1: D\n**Depends on:** the login\twork\n\n\
+                   ### Phase 4: E\n**Depends on:** Phases 03 and 3.1\n";
+    let project = sandbox().file(ROADMAP, roadmap);
+    for dir in ["01-a", "02-b", "03-c", "03.1-d", "04-e"] {
+        project.make_dir(&format!(".planning/phases/{dir}"));
+    }
+    let analysis = project.call(["roadmap", "analyze"]).run().json();
+    let parsed: Vec<_> = analysis["phases"].as_array().expect("phases").iter().collect();
+    let parsed: Vec<_> = parsed.iter().map(|phase| &phase["depends_on_parsed"]).collect();
+    let expected = [json!([]), json!(["1"]), json!(["1", "2"]), json!([]), json!(["3", "3.1"])];
+    assert_eq!(parsed, expected.iter().collect::<Vec<_>>());
+    let report = project.call(["validate", "consistency"]).run().json();
+    let warning = "Phase 3.1 depends on `the login work`, which names no phase";
+    assert_eq!(report["warnings"], json!([warning]));
+    let doctor = project.call(["doctor", "--json"]).run();
+    assert!(doctor.stdout.contains(warning), "{}", doctor.transcript());
+}
+
 /// A project without a flaw.
 fn sound() -> Sandbox {
     sandbox()

@@ -34,7 +34,12 @@ pub(crate) const ROADMAP: &str = "# Roadmap
 
 /// A repository on `main` with one commit that holds planning files and `code.txt`.
 pub(crate) fn repository() -> Sandbox {
-    let project = sandbox()
+    repository_in(sandbox())
+}
+
+/// The same in a directory of the caller's choice.
+pub(crate) fn repository_in(sandbox: Sandbox) -> Sandbox {
+    let project = sandbox
         .file(".planning/STATE.md", STATE)
         .file(".planning/ROADMAP.md", ROADMAP)
         .file(".planning/phases/03-auth/03-01-PLAN.md", "# Plan\n")

@@ -1,6 +1,7 @@
 //! `worktree create`, `create-native`, the manifest, `migrate`, `stash` and `prune`.
 
 use std::fs;
+use std::thread;
 
 use mow_testkit::call::Call;
 use mow_testkit::sandbox::Sandbox;
@@ -354,4 +355,54 @@ fn settings_that_make_no_home_are_refused() {
         call.env(&format!("MOW_WORKTREE__{name}"), value).run().refuses("worktree.");
     }
     assert_eq!(project.git(".", &["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn worktrees_that_are_made_at_the_same_time_are_all_made() {
+    let project = repository();
+    // Each phase is wanted by two at once.
+    let phases = ["3", "4", "5", "6"];
+    let answers: Vec<Value> = thread::scope(|scope| {
+        let callers: Vec<_> = (0..phases.len() * 2)
+            .map(|at| {
+                let project = &project;
+                scope.spawn(move || {
+                    let phase = phases[at % phases.len()];
+                    answer(mow(project, ".", &["worktree", "create", phase]))
+                })
+            })
+            .collect();
+        callers.into_iter().map(|caller| caller.join().expect("no call fails")).collect()
+    });
+    for phase in phases {
+        let padded = format!("{phase:0>2}");
+        let of_phase = answers.iter().filter(|answer| answer["phase"] == padded.as_str());
+        let mut reused: Vec<_> = of_phase.map(|answer| answer["reused"] == true).collect();
+        reused.sort_unstable();
+        assert_eq!(reused, [false, true], "one makes it, the other finds it");
+        let roadmap = format!(".worktrees/p{padded}/.planning/ROADMAP.md");
+        assert_eq!(project.text(&roadmap), project.text(".planning/ROADMAP.md"));
+    }
+    let manifest = mow(&project, ".", &["worktree", "list-manifest"]).json();
+    let names: Vec<_> = manifest["worktrees"].as_object().expect("entries").keys().collect();
+    assert_eq!(names.len(), phases.len(), "{names:?}");
+    assert_eq!(project.git(".", &["worktree", "list"]).lines().count(), 1 + phases.len());
+}
+
+#[test]
+fn a_worktree_starts_from_the_branch_there_is() {
+    let project = sandbox().file("code.txt", "one\n");
+    project.git(".", &["init", "-q", "-b", "trunk"]);
+    mow(&project, ".", &["worktree", "create", "3"]).refuses("no branch with a commit");
+    mow(&project, ".", &["worktree", "create-native", "--name", "x"])
+        .refuses("no branch with a commit");
+    let none = mow(&project, ".", &["worktree", "prune"]).quietly();
+    assert!(none.contains("no worktrees"), "{none}");
+    project.git(".", &["add", "."]);
+    project.git(".", &["commit", "-qm", "first"]);
+    mow(&project, ".", &["worktree", "create", "3"]).quietly();
+    assert_eq!(project.text(".worktrees/p03/code.txt"), "one\n");
+    mow(&project, ".", &["worktree", "create-native", "--name", "x"]).quietly();
+    let plain = sandbox();
+    plain.call(["worktree", "merge", "3"]).run().refuses("needs a git repository");
 }

@@ -77,6 +77,28 @@ fn d13_worktree_merge_goes_into_the_branch_it_names() {
 }
 
 #[test]
+fn worktree_merge_goes_into_the_branch_of_the_milestone() {
+    let project = with_work("new.txt", "new\n");
+    project.write(".planning/ROADMAP.md", "# Roadmap\n\n## v1.2 Next Thing (In Progress)\n");
+    project.write(".planning/config.json", "{\"git\": {\"branching_strategy\": \"milestone\"}}");
+    let merge = || mow(&project, ".", &["worktree", "merge", "3"]);
+    merge().refuses("there is no branch `mow/v1.2-next-thing`");
+    project.git(".", &["branch", "mow/v1.2-next-thing"]);
+    let head = project.git(".", &["rev-parse", "main"]);
+    project.git(".", &["checkout", "-q", "--detach"]);
+    merge().answers(&done());
+    assert_eq!(project.git(".", &["show", "mow/v1.2-next-thing:new.txt"]), "new\n");
+    assert_eq!(project.git(".", &["rev-parse", "main"]), head);
+    project.git(".", &["branch", "other"]);
+    project.write(
+        ".planning/config.json",
+        "{\"git\": {\"branching_strategy\": \"milestone\", \"target\": \"other\"}}",
+    );
+    merge().answers(&done());
+    assert_eq!(project.git(".", &["show", "other:new.txt"]), "new\n");
+}
+
+#[test]
 fn d13_a_conflict_aside_leaves_nothing_in_progress() {
     let project = with_work("code.txt", "theirs\n");
     project.git(".", &["checkout", "-qb", "release"]);

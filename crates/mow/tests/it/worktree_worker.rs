@@ -1,8 +1,10 @@
 //! Who may write: a worker of a live run leaves the shared files to the lead.
 
+use std::thread;
 use std::time::Duration;
 
 use mow_store::disk::Lock;
+use mow_store::journal::{Header, Record, Tail};
 use mow_testkit::call::Call;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -21,6 +23,15 @@ fn lead(project: &Sandbox) -> Lock {
     Lock::acquire(&path, Duration::ZERO).expect("nobody else leads")
 }
 
+/// Reads the messages in the worker's journal.
+fn sent(project: &Sandbox) -> Vec<Value> {
+    let mut tail = Tail::new(&project.root().join(".git/mow/runs/r1/03-2.ndjson"));
+    let records = tail.poll().expect("the journal is sound");
+    assert_eq!(tail.header(), Some(&Header::worker("r1", "03", 2)));
+    let said = |record: &Record| record.parse::<Value>().expect("it is JSON")["message"].clone();
+    records.iter().map(said).collect()
+}
+
 #[test]
 fn a_worker_of_a_live_run_does_not_write_shared_files() {
     let project = repository().file(".planning/STATE.md", BLOCKED);
@@ -29,7 +40,21 @@ fn a_worker_of_a_live_run_does_not_write_shared_files() {
     let refused = as_worker(&project, &["--raw", "state", "add-blocker", "slow"]).run();
     assert!(refused.stderr.contains("Hint: mow message format blocker"), "{}", refused.stderr);
     refused.refuses("only the lead of run r1 may write");
+    let surplus = as_worker(&project, &["state", "update", "Status", "x", "too", "many"]).run();
+    assert!(surplus.stderr.contains("only the lead"), "{}", surplus.transcript());
+    for file in [".planning/STATE.md", "./.planning/../.planning/ROADMAP.md"] {
+        let set = ["frontmatter", "set", file, "--field", "a", "--value", "1"];
+        as_worker(&project, &set).run().refuses("only the lead of run r1 may write");
+        let merge = ["frontmatter", "merge", file, "--data", "{\"a\": 1}"];
+        as_worker(&project, &merge).run().refuses("only the lead of run r1 may write");
+    }
+    let missing = as_worker(&project, &["init", "--missing", "--yes"]).run();
+    assert!(missing.stderr.contains("only the lead of run r1"), "{}", missing.transcript());
     assert_eq!(project.files(), before);
+    let own = ".planning/phases/03-auth/03-01-PLAN.md";
+    as_worker(&project, &["frontmatter", "set", own, "--field", "wave", "--value", "2"])
+        .run()
+        .quietly();
     // Reading is free, and a person writes under the lock as ever.
     as_worker(&project, &["state", "active-phases"]).run().quietly();
     mow(&project, ".", &["state", "add-blocker", "mine"]).quietly();
@@ -53,17 +78,39 @@ fn a_workers_claims_become_messages() {
     said(&["worktree", "release", "3"]);
     as_worker(&project, &["worktree", "claim", "4"]).run().refuses("not yours");
     assert_eq!(project.text(".planning/STATE.md"), STATE);
-    let outbox = project.text(".git/mow/runs/r1/3-2.outbox.ndjson");
-    let sent: Vec<Value> = outbox.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<_> = sent.iter().map(|message| message["type"].as_str().unwrap()).collect();
+    let kinds: Vec<_> = sent(&project).iter().map(|said| said["type"].clone()).collect();
     assert_eq!(kinds, ["claim", "update_plan", "verify_result", "release"]);
     as_worker(&project, &["worktree", "release", "3"])
         .env("MOW_RUN", "../x")
         .run()
-        .refuses("plain names");
+        .refuses("plain name");
+    as_worker(&project, &["worktree", "release", "3"])
+        .env("MOW_ATTEMPT", "2/3")
+        .run()
+        .refuses("MOW_ATTEMPT a number");
+    assert_eq!(sent(&project).len(), 4);
     drop(lead);
     let claimed = answer(as_worker(&project, &["worktree", "claim", "4"]).run());
     assert_eq!(claimed["already_claimed"], false);
+}
+
+#[test]
+fn messages_sent_at_the_same_time_all_arrive() {
+    let project = repository();
+    let _lead = lead(&project);
+    thread::scope(|scope| {
+        for plan in 1..=8 {
+            let project = &project;
+            scope.spawn(move || {
+                let plan = format!("03-0{plan}");
+                answer(as_worker(project, &["worktree", "update-plan", "3", &plan]).run());
+            });
+        }
+    });
+    let mut plans: Vec<_> = sent(&project).iter().map(|said| said["plan"].to_string()).collect();
+    plans.sort();
+    let expected: Vec<_> = (1..=8).map(|plan| format!("\"03-0{plan}\"")).collect();
+    assert_eq!(plans, expected);
 }
 
 #[test]

@@ -65,6 +65,50 @@ const KNOWN: [&str; 46] = [
     "notify.*",
 ];
 
+/// Settings that other tools keep in the same file. They are kept, and have no effect here.
+const FOREIGN: [&str; 30] = [
+    "granularity",
+    "workflow._auto_chain_active",
+    "workflow.nyquist_validation",
+    "workflow.ui_phase",
+    "workflow.ui_safety_gate",
+    "workflow.ai_integration_phase",
+    "workflow.text_mode",
+    "workflow.skip_discuss",
+    "workflow.discuss_mode",
+    "workflow.research_before_questions",
+    "workflow.node_repair",
+    "workflow.node_repair_budget",
+    "workflow.code_review",
+    "workflow.code_review_depth",
+    "workflow.code_review_command",
+    "workflow.use_worktrees",
+    "workflow.tdd_mode",
+    "workflow.pattern_mapper",
+    "workflow.plan_bounce",
+    "workflow.plan_bounce_script",
+    "workflow.plan_bounce_passes",
+    "git.quick_branch_template",
+    "hooks.*",
+    "agent_skills.*",
+    "features.*",
+    "firecrawl",
+    "exa_search",
+    "project_code",
+    "phase_naming",
+    "resolve_model_ids",
+];
+
+/// Sections that only mow has: an unknown key in one of them is a slip of the pen.
+const OWN_SECTIONS: [&str; 6] =
+    ["multi_phase", "messages", "worker", "worktree", "budget", "feedback"];
+
+/// Returns whether an unknown key must be a mistake: it lies in a section that only mow has, or
+/// stands where a section belongs.
+pub(super) fn is_slip(path: &str) -> bool {
+    is_section(path) || OWN_SECTIONS.iter().any(|section| within(path, section))
+}
+
 /// Returns the other spelling of a setting.
 pub(super) fn twin(path: &str) -> Option<&'static str> {
     TWINS.iter().find_map(|(top, nested)| match path {
@@ -109,7 +153,7 @@ pub(super) fn path_of_variable(name: &str) -> Option<String> {
 }
 
 fn all_known() -> impl Iterator<Item = &'static str> {
-    TWINS.iter().flat_map(|(top, nested)| [*top, *nested]).chain(KNOWN)
+    TWINS.iter().flat_map(|(top, nested)| [*top, *nested]).chain(KNOWN).chain(FOREIGN)
 }
 
 fn is_known(path: &str) -> bool {

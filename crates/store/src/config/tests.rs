@@ -94,10 +94,12 @@ fn finds_model_overrides_under_older_names() {
 #[test]
 fn lists_unknown_keys_at_their_highest_level() {
     let config = config(
-        "{\"workflow\":{\"research\":true,\"extra\":1},\"hooks\":{\"a\":{\"b\":1}},\"mode\":\"yolo\",
-          \"parallelization\":true,\"gates\":{\"any\":1},\"git\":5,\"roles\":{\"x\":{\"agent\":\"y\"}}}",
+        "{\"workflow\":{\"research\":true,\"extra\":1},\"team\":{\"a\":{\"b\":1}},\"hooks\":{\"a\":1},\"multi_phase\":{\"max_worker\":1},\"mode\":\"yolo\",
+          \"granularity\":\"fine\",\"parallelization\":true,\"gates\":{\"any\":1},\"git\":5,\"roles\":{\"x\":{\"agent\":\"y\"}}}",
     );
-    assert_eq!(config.unknown_keys(), ["workflow.extra", "hooks", "git"]);
+    let unknown = config.unknown_keys();
+    assert_eq!(unknown.foreign, ["workflow.extra", "team"]);
+    assert_eq!(unknown.slips, ["multi_phase.max_worker", "git"]);
 }
 
 const SAMPLE: &str =
@@ -108,7 +110,9 @@ fn corpus_files_survive_an_edit() {
     let files = corpus::files(|name| name == "config.json", SAMPLE);
     let mut unknown = 0;
     for (path, bytes) in &files {
-        unknown += Config::parse(bytes).expect(path).unknown_keys().len();
+        let keys = Config::parse(bytes).expect(path).unknown_keys();
+        assert!(keys.slips.len() <= 1, "{path}: {:?}", keys.slips);
+        unknown += keys.foreign.len();
         let written = set(bytes, "workflow.research", &json!(false)).expect(path);
         let config = Config::parse(&written).expect(path);
         assert!(!config.settings().research, "{path}");

@@ -3,6 +3,11 @@
 use std::io;
 use std::path::Path;
 
+/// Returns whether this process may write to a path, as far as can be told without doing it.
+pub fn is_writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
 /// Returns how many bytes an ordinary user may still write on the filesystem of a path.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;

@@ -1,7 +1,7 @@
 //! Every reader understands what a new project is given.
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Unknown};
 use crate::state::{active, snapshot};
 use crate::{requirements, roadmap};
 
@@ -57,7 +57,7 @@ fn the_state_says_where_the_project_begins() {
 fn the_other_files_are_sound_and_values_are_literal() {
     let files = files(&["Ground"]);
     let config = Config::parse(file(&files, "config.json").as_bytes()).expect("it is JSON");
-    assert_eq!(config.unknown_keys(), Vec::<String>::new());
+    assert_eq!(config.unknown_keys(), Unknown::default());
     assert!(!file(&files, "config.json").ends_with('\n'));
     assert!(requirements::parse(file(&files, "REQUIREMENTS.md").as_bytes()).items.is_empty());
     let project = file(&files, "PROJECT.md");

@@ -7,40 +7,10 @@ use proptest::sample::select;
 use super::active::{self, RowChange};
 use super::team::{self, TeammateChange};
 use super::{fields, sections, snapshot};
+use crate::trial_values;
 
-/// Values with everything that ever broke a table, a list or a replacement.
 fn value() -> impl Strategy<Value = String> {
-    let pieces = select(vec![
-        "|",
-        "\\",
-        "\\|",
-        "$1",
-        "$&",
-        "`",
-        "```",
-        "~~~",
-        "<!--",
-        "-->",
-        "**",
-        ":",
-        "#",
-        "## ",
-        "- ",
-        "[x] ",
-        "--",
-        "\n",
-        "\r\n",
-        " ",
-        "é",
-        "🎉",
-        "---",
-        "|---|",
-        "None",
-        "</details>",
-        "<details>",
-    ]);
-    let piece = prop_oneof![pieces.prop_map(str::to_owned), "[a-z0-9]{1,4}"];
-    prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
+    trial_values::value(1..6)
 }
 
 /// A value as a line can carry it, and that says something.

@@ -4,42 +4,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::trial_values;
 
 const NOW: &str = "2026-01-02T10:05:00.000Z";
 
-/// Values with everything that ever broke a table, a field or a replacement.
 fn value() -> impl Strategy<Value = String> {
-    let pieces = select(vec![
-        "|",
-        "\\",
-        "\\|",
-        "$1",
-        "$&",
-        "`",
-        "```",
-        "~~~",
-        "<!--",
-        "-->",
-        "**",
-        ":",
-        "#",
-        "- ",
-        "[x] ",
-        "--",
-        "\n",
-        "\r\n",
-        "\r",
-        " ",
-        "\t",
-        "é",
-        "🎉",
-        "\u{3000}",
-        "---",
-        "|---|",
-        "</details>",
-    ]);
-    let piece = prop_oneof![pieces.prop_map(str::to_owned), "[a-z0-9]{1,4}", "\\PC"];
-    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    trial_values::value(0..8)
 }
 
 fn file() -> impl Strategy<Value = String> {

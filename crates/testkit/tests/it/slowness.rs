@@ -7,6 +7,7 @@
 //! is that of the processor, not of the clock.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mow_core::depends::{self, Surroundings};
@@ -18,8 +19,8 @@ use mow_store::text::inline::plain;
 use mow_store::text::table::tables;
 use mow_store::text::{Text, field, list};
 use mow_store::{
-    config, dashboard, frontmatter, manifest, milestones, phase_files, plan, requirements, roadmap,
-    status, summary, todo,
+    config, dashboard, frontmatter, journal, manifest, milestones, phase_files, plan, requirements,
+    roadmap, status, summary, todo,
 };
 use serde_json::json;
 
@@ -182,6 +183,19 @@ fn json_is_read_in_linear_time() {
         ("events", |bytes| drop(dashboard::events(bytes))),
     ];
     check(readers, JSON);
+}
+
+#[test]
+fn journals_are_read_in_linear_time() {
+    let read: Reader = |bytes| drop(journal::parse(Path::new("journal"), bytes));
+    let patterns = [
+        ("", "\0"),
+        ("\0", "\n"),
+        ("\0", "{\"seq\":1,"),
+        ("\0\n", "{\"seq\":{n},\"crc\":\"00000000\",\"at\":1,\"body\":1}\n"),
+        ("{\"seq\":0,\"crc\":\"", "0"),
+    ];
+    check(&[("journal", read)], &patterns);
 }
 
 fn check(readers: &[(&str, Reader)], patterns: &[Pattern]) {

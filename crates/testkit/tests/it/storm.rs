@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use mow_store::disk::Writer;
 use mow_store::project::Project;
+use mow_testkit::dice::Dice;
 use tempfile::TempDir;
 
 const WRITERS: usize = 50;
@@ -85,17 +86,6 @@ fn watch(arena: &Arena, done: &AtomicBool) -> usize {
     looks
 }
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 #[test]
 fn many_writers_lose_nothing() {
     let arena = Arena::new();
@@ -123,7 +113,7 @@ fn many_writers_lose_nothing() {
 
 /// Starts and kills writers one after the other; returns what they had acknowledged.
 fn kill_lane(arena: &Arena, lane: u64, kills: u64) -> Vec<String> {
-    let mut dice = Dice(lane);
+    let mut dice = Dice::new(lane);
     let mut acknowledged = Vec::new();
     for kill in 0..kills {
         let mut writer = arena.storm(&format!("k{lane}x{kill}"), usize::MAX);

@@ -44,10 +44,8 @@ impl Ledger {
                     return Err(format!("question {} was put twice: {}", item.id, item.ask.key));
                 }
             }
-            Event::Answered { item, .. } => {
-                if self.lead.items[item].answer.is_some() {
-                    return Err(format!("question {item} was answered twice"));
-                }
+            Event::Answered { item, .. } if self.lead.items[item].answer.is_some() => {
+                return Err(format!("question {item} was answered twice"));
             }
             Event::Withdrawn { item } => {
                 self.keys.remove(&self.lead.items[item].ask.key);

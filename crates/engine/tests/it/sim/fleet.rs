@@ -61,7 +61,7 @@ impl World<Worker> for Desk<'_> {
         self.now
     }
 
-    fn wait(&mut self, _until: Option<u64>) -> Result<Vec<Input>, Crashed> {
+    fn wait(&mut self, _: &Worker, _until: Option<u64>) -> Result<Vec<Input>, Crashed> {
         Ok(std::mem::take(&mut self.inputs))
     }
 
@@ -76,7 +76,7 @@ impl World<Worker> for Desk<'_> {
         if self.cut == Cut::None { Ok(()) } else { Err(Crashed) }
     }
 
-    fn release(&mut self, effect: (u64, Effect)) -> Result<(), Crashed> {
+    fn release(&mut self, _: &Worker, effect: (u64, Effect)) -> Result<(), Crashed> {
         self.effects.push(effect);
         Ok(())
     }

@@ -287,7 +287,7 @@ impl World<Lead> for Sim {
         self.now
     }
 
-    fn wait(&mut self, until: Option<u64>) -> Result<Vec<Input>, Stop> {
+    fn wait(&mut self, _: &Lead, until: Option<u64>) -> Result<Vec<Input>, Stop> {
         let generation = self.generation;
         // Several inputs in one batch are as common as one.
         let patience = self.dice.below(2) * self.dice.below(400);
@@ -334,7 +334,7 @@ impl World<Lead> for Sim {
         if self.crashes() { Err(Stop::Down) } else { Ok(()) }
     }
 
-    fn release(&mut self, (id, effect): (u64, Effect)) -> Result<(), Stop> {
+    fn release(&mut self, _: &Lead, (id, effect): (u64, Effect)) -> Result<(), Stop> {
         self.begin(id, effect);
         if self.crashes() { Err(Stop::Down) } else { Ok(()) }
     }

@@ -17,6 +17,7 @@ fn worktree_list_is_read_whatever_a_path_holds() {
     assert_eq!(worktrees[0].branch_name(), Some("main"));
     assert_eq!(worktrees[1].branch_name(), None);
     assert!(worktrees[1].locked && !worktrees[0].locked);
+    assert_eq!(worktrees[1].lock_reason, "on a drive");
     assert!(worktrees[2].bare);
     assert_eq!(worktrees[3].head, None, "a branch without commits has no head");
 }

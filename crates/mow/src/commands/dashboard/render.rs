@@ -69,7 +69,8 @@ fn gather(
     let events = stored::events(&disk::read(&events_path(shared))?.unwrap_or_default());
     let events = &events[events.len().saturating_sub(shown)..];
     let auto = if is_on(config, "workflow.auto_advance") { auto(context)? } else { None };
-    let zone = TimeZone::system();
+    // Finding the system's zone takes longer than all the rest of a small dashboard.
+    let zone = if events.is_empty() { TimeZone::UTC } else { TimeZone::system() };
     Ok(Dashboard {
         auto,
         rows: rows(context, events, state)?,
@@ -113,7 +114,7 @@ fn rows(context: &Context, events: &[stored::Event], state: &State) -> Result<Ve
     let now = Timestamp::now();
     let counts = all_counts(context, &active)?;
     let rows = active.into_iter().zip(counts).map(|(phase, plans)| {
-        let told = told.get(&key(&phase.phase));
+        let told = if told.is_empty() { None } else { told.get(&key(&phase.phase)) };
         row(phase, plans, told, now)
     });
     Ok(rows.collect())
@@ -135,16 +136,24 @@ fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, 
         return Ok(vec![None; active.len()]);
     }
     let index = Index::load(&context.project.planning);
-    let count = |phase: &ActivePhase| {
-        if is_complete(phase) { Ok(None) } else { status_counts(&index, &phase.phase) }
+    let count = |phases: &[ActivePhase]| -> Result<Vec<Counts>, Failure> {
+        let mut buffer = Vec::new();
+        let of_phase = |phase: &ActivePhase| {
+            if is_complete(phase) {
+                Ok(None)
+            } else {
+                status_counts(&index, &phase.phase, &mut buffer)
+            }
+        };
+        phases.iter().map(of_phase).collect()
     };
     if active.len() < PARALLEL_FROM {
-        return active.iter().map(count).collect();
+        return count(active);
     }
     let (first, second) = active.split_at(active.len() / 2);
     std::thread::scope(|scope| {
-        let later = scope.spawn(|| second.iter().map(count).collect::<Result<Vec<_>, _>>());
-        let mut counts: Vec<_> = first.iter().map(count).collect::<Result<_, _>>()?;
+        let later = scope.spawn(|| count(second));
+        let mut counts = count(first)?;
         counts.extend(later.join().expect("counting plans does not panic")?);
         Ok(counts)
     })
@@ -171,14 +180,10 @@ fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestam
 }
 
 /// Counts the plans in a phase's STATUS.md; `None` when there are none.
-fn status_counts(index: &Index, phase: &str) -> Result<Counts, Failure> {
+fn status_counts(index: &Index, phase: &str, buffer: &mut Vec<u8>) -> Result<Counts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
-    for path in index.status_paths(&number) {
-        if let Some(bytes) = disk::read(&path)? {
-            return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
-        }
-    }
-    Ok(None)
+    let is_there = index.read_status(&number, buffer)?;
+    Ok(is_there.then(|| status::plan_counts(buffer)).filter(|(_, total)| *total > 0))
 }
 
 /// Reads a Plans cell, `1/3`.
@@ -249,6 +254,10 @@ fn counts(dashboard: &Dashboard, width: usize) -> String {
 /// Notes that it was drawn. The drawing is good without the note, so a failure only warns.
 fn note(shared: &Project, lines: usize) {
     if !shared.planned {
+        return;
+    }
+    // Whoever only looks need not be able to write.
+    if !disk::is_writable(&shared.planning) {
         return;
     }
     let write = || -> Result<(), Failure> {

@@ -44,6 +44,7 @@ pub(super) fn checks(context: &Context) -> Vec<Check> {
         checks.extend(judge_agents(&answers));
         checks.push(worktrunk(context, &wt.join().expect("asking does not panic")));
         checks.push(locks(context));
+        checks.extend(writable(context));
         checks.push(room(&context.project.root));
         checks.extend(windows(&context.project.root));
         checks
@@ -148,6 +149,16 @@ fn locks(context: &Context) -> Check {
         Err(DiskError::Busy { .. }) => Check::ok("locks", "file locks work on this filesystem"),
         _ => Check::fail("locks", "two processes could hold the same lock at once").advise(advice),
     }
+}
+
+/// Says that nothing can be written, where that is so.
+fn writable(context: &Context) -> Option<Check> {
+    let project = &context.project;
+    let place = if project.planned { &project.planning } else { &project.root };
+    let message = format!("{} cannot be written; commands that read work", place.display());
+    let check = Check::warn("writable", message);
+    (!disk::is_writable(place))
+        .then(|| check.advise("see who owns it, its mode, and how it is mounted"))
 }
 
 fn room(root: &Path) -> Check {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
-use mow_store::config::Config;
+use mow_store::config::{Config, Unknown};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::state::snapshot;
 use mow_store::survey::{self, Survey};
 use mow_store::{frontmatter, starter};
 
 use super::{Check, listed};
+use crate::commands::validate::unread_dependencies;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -81,6 +82,12 @@ fn roadmap(context: &Context, survey: &Survey) -> Vec<Check> {
         let check = Check::warn("references", "the roadmap depends on phases it does not have");
         checks.push(listed(check, &dangling));
     }
+    let open = survey.phases.iter().filter(|phase| !phase.is_done());
+    let unread = unread_dependencies(open.map(|phase| &phase.entry));
+    if !unread.is_empty() {
+        let check = Check::warn("dependencies", "some `Depends on` fields cannot be understood");
+        checks.push(listed(check.advise("name phases, or write None"), &unread));
+    }
     let unsure = survey.phases.iter().map(|phase| &phase.entry.phase);
     let unsure: Vec<_> = unsure
         .filter(|phase| !phase.completion.certain)
@@ -140,14 +147,15 @@ fn config(context: &Context) -> Check {
         Err(error) => Check::fail("config", format!("config.json: {error}"))
             .advise("mow uses the defaults until it is mended"),
         Ok(config) => match config.unknown_keys() {
-            unknown if unknown.is_empty() => Check::ok("config", "config.json: every key is known"),
-            unknown => listed(
-                Check::warn(
-                    "config",
-                    "config.json has keys that mow does not know; they have no effect",
-                ),
-                &unknown,
-            ),
+            Unknown { slips, .. } if !slips.is_empty() => {
+                let message = "config.json has keys that mow does not know; they have no effect";
+                listed(Check::warn("config", message), &slips)
+            }
+            Unknown { foreign, .. } if !foreign.is_empty() => {
+                let message = "config.json is sound; mow has no use for these keys";
+                listed(Check::ok("config", message), &foreign)
+            }
+            _ => Check::ok("config", "config.json: every key is known"),
         },
     }
 }

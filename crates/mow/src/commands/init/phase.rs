@@ -7,7 +7,7 @@ use mow_store::disk;
 use mow_store::phase_dirs::{self, Artifact, PhaseDir};
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::roadmap::{self, Entry};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::utility::model;
 use super::{add_contents, exists, included, nudge_dismissed, object};
@@ -65,6 +65,27 @@ impl Phase {
             name: Some(name),
             ..Self::default()
         }
+    }
+
+    /// Returns the keys that say which phase it is.
+    fn identity(&self) -> Map<String, Value> {
+        object(json!({
+            "phase_found": self.found,
+            "phase_dir": self.shown,
+            "phase_number": self.number,
+            "phase_name": self.name,
+            "phase_slug": self.slug,
+        }))
+    }
+
+    /// Returns the keys that say how far its planning is.
+    fn progress(&self) -> Map<String, Value> {
+        object(json!({
+            "padded_phase": self.padded(),
+            "has_research": self.has("RESEARCH.md"),
+            "has_context": self.has("CONTEXT.md"),
+            "has_plans": !self.plans.is_empty(),
+        }))
     }
 
     /// Returns the number as directories have it: `03`.
@@ -134,11 +155,9 @@ pub(super) fn execute(
         "phase_branch_template": settings.phase_branch_template,
         "milestone_branch_template": settings.milestone_branch_template,
         "verifier_enabled": settings.verifier,
-        "phase_found": phase.found,
-        "phase_dir": phase.shown,
-        "phase_number": phase.number,
-        "phase_name": phase.name,
-        "phase_slug": phase.slug,
+    }));
+    answer.extend(phase.identity());
+    answer.extend(object(json!({
         "plans": phase.plans,
         "summaries": phase.summaries,
         "incomplete_plans": phase.incomplete,
@@ -155,7 +174,7 @@ pub(super) fn execute(
         "max_task_attempts": settings.max_task_attempts,
         "agent_teams_enabled": teams::enabled(),
         "agent_teams_nudge_dismissed": nudge_dismissed(&config),
-    }));
+    })));
     let files = [("state", "STATE.md"), ("config", "config.json"), ("roadmap", "ROADMAP.md")];
     add_contents(&mut answer, context, include, &files)?;
     Ok(Output::json(answer))
@@ -163,23 +182,11 @@ pub(super) fn execute(
 
 /// Returns the name of the branch to work on, where the project has one for phases or milestones.
 fn branch(settings: &Settings, phase: &Phase, milestone: &CurrentMilestone) -> Option<String> {
-    match settings.branching_strategy.as_str() {
-        "phase" if phase.found => {
-            let slug = phase.slug.as_deref().unwrap_or("phase");
-            let template = &settings.phase_branch_template;
-            Some(filled(template, "{phase}", &phase.padded()?, slug))
-        }
-        "milestone" => {
-            let slug = slug(&milestone.name);
-            let template = &settings.milestone_branch_template;
-            Some(filled(template, "{milestone}", &milestone.version, &slug))
-        }
-        _ => None,
-    }
-}
-
-fn filled(template: &str, name: &str, value: &str, slug: &str) -> String {
-    template.replace(name, value).replace("{slug}", slug)
+    let of_phase = || {
+        let padded = phase.padded().filter(|_| phase.found)?;
+        settings.phase_branch(&padded, phase.slug.as_deref().unwrap_or("phase"))
+    };
+    settings.milestone_branch(milestone).or_else(of_phase)
 }
 
 pub(super) fn plan(
@@ -199,20 +206,15 @@ pub(super) fn plan(
         "research_enabled": settings.research,
         "plan_checker_enabled": settings.plan_checker,
         "commit_docs": settings.commit_docs,
-        "phase_found": phase.found,
-        "phase_dir": phase.shown,
-        "phase_number": phase.number,
-        "phase_name": phase.name,
-        "phase_slug": phase.slug,
-        "padded_phase": phase.padded(),
-        "has_research": phase.has("RESEARCH.md"),
-        "has_context": phase.has("CONTEXT.md"),
-        "has_plans": !phase.plans.is_empty(),
+    }));
+    answer.extend(phase.identity());
+    answer.extend(phase.progress());
+    answer.extend(object(json!({
         "plan_count": phase.plans.len(),
         "phase_requirement_ids": requirement_ids(bytes, typed),
         "planning_exists": context.project.planned,
         "roadmap_exists": roadmap.is_some(),
-    }));
+    })));
     let files =
         [("state", "STATE.md"), ("roadmap", "ROADMAP.md"), ("requirements", "REQUIREMENTS.md")];
     add_contents(&mut answer, context, include, &files)?;
@@ -257,23 +259,19 @@ pub(super) fn op(context: &Context, typed: Option<&str>) -> Result<Output, Failu
     if let (false, Some(entry)) = (phase.found, entry.filter(|entry| entry.phase.sources.heading)) {
         phase = Phase::declared(typed, entry);
     }
-    Ok(Output::json(json!({
+    let mut answer = object(json!({
         "commit_docs": settings.commit_docs,
         "brave_search": settings.brave_search,
-        "phase_found": phase.found,
-        "phase_dir": phase.shown,
-        "phase_number": phase.number,
-        "phase_name": phase.name,
-        "phase_slug": phase.slug,
-        "padded_phase": phase.padded(),
-        "has_research": phase.has("RESEARCH.md"),
-        "has_context": phase.has("CONTEXT.md"),
-        "has_plans": !phase.plans.is_empty(),
+    }));
+    answer.extend(phase.identity());
+    answer.extend(phase.progress());
+    answer.extend(object(json!({
         "has_verification": phase.has("VERIFICATION.md"),
         "plan_count": phase.plans.len(),
         "summary_count": phase.summaries.len(),
         "phase_requirement_ids": entry.map(|entry| entry.requirements.clone()).unwrap_or_default(),
         "roadmap_exists": roadmap.is_some(),
         "planning_exists": context.project.planned,
-    })))
+    })));
+    Ok(Output::json(answer))
 }

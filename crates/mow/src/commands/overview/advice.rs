@@ -6,6 +6,7 @@ use mow_store::survey::{Survey, Surveyed};
 use serde::Serialize;
 
 use super::standing::Standing;
+use crate::terminal::quoted;
 
 /// How many phases get a command of their own.
 const PHASES_MAX: usize = 2;
@@ -70,10 +71,7 @@ pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> 
 /// Phases whose plans are all done while the roadmap does not say so.
 fn finished(survey: &Survey) -> impl Iterator<Item = Step> {
     let finished = survey.phases.iter().filter(|phase| {
-        let is_archived = phase.dir.as_ref().is_some_and(|dir| dir.archived.is_some());
-        phase.disk_status() == DiskStatus::Complete
-            && !is_archived
-            && !phase.entry.phase.completion.done
+        phase.disk_status() == DiskStatus::Complete && !phase.entry.phase.completion.done
     });
     finished.map(|surveyed| {
         let number = &surveyed.entry.phase.written;
@@ -102,10 +100,4 @@ fn begin(surveyed: &Surveyed) -> Step {
             format!("the plans of phase {number}, and which are open"),
         ),
     }
-}
-
-/// Quotes a name for a shell, whatever is in it.
-fn quoted(name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    format!("'{}'", name.replace('\'', r"'\''"))
 }

@@ -1,10 +1,11 @@
 //! The questions of `mow init`. They go to standard error, so that standard output stays the answer.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
 use super::{StartArgs, Wishes, check_line};
 use crate::context::Context;
 use crate::failure::{Failure, code};
+use crate::output;
 use crate::terminal::{BOLD, DIM, painted};
 
 /// How many phases are asked for; more are added with `mow phase add`.
@@ -66,8 +67,7 @@ fn line(question: &str) -> Result<Option<String>, Failure> {
 }
 
 fn say(text: &str) -> Result<(), Failure> {
-    let mut stderr = anstream::stderr().lock();
-    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).map_err(|error| lost(&error))
+    output::say(text).map_err(|error| lost(&error))
 }
 
 fn lost(error: &io::Error) -> Failure {

@@ -1,6 +1,6 @@
 //! `mow validate consistency`: the roadmap against the directories, and the numbering of both.
 
-use mow_core::phase::PhaseNumber;
+use mow_core::{depends, phase::PhaseNumber};
 use mow_store::phase_dirs::{self, Artifact, PhaseDir, PhaseDirs};
 use mow_store::roadmap::{self, Entry};
 use mow_store::{disk, frontmatter};
@@ -9,6 +9,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// How much of a field is shown.
+const DEPENDS_SHOWN: usize = 60;
 
 pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     let Some(bytes) = context.load("ROADMAP.md")? else {
@@ -31,6 +34,7 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
         let number = dir.written().unwrap_or(&dir.name);
         warnings.push(format!("Phase {number} is on disk but not in ROADMAP.md ({})", dir.name));
     }
+    warnings.extend(unread_dependencies(&entries));
     warnings.extend(phase_gaps(&dirs, &archived));
     for dir in dirs.iter() {
         check_plans(dir, &mut warnings)?;
@@ -66,6 +70,20 @@ pub(super) fn not_in_roadmap<'a>(entries: &[Entry], dirs: &'a PhaseDirs) -> Vec<
         dir.number.is_some_and(|number| entries.iter().all(|entry| entry.phase.number != number))
     };
     dirs.iter().map(|dir| &**dir).filter(is_stray).collect()
+}
+
+/// Names the `Depends on` fields that say something in which no phase can be found.
+pub(in crate::commands) fn unread_dependencies<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Vec<String> {
+    let unread = entries.into_iter().filter(|entry| entry.phase.depends_on.is_empty());
+    unread
+        .filter_map(|Entry { phase, depends_text, .. }| {
+            let text = depends_text.as_deref().filter(|text| !depends::says_none(text))?;
+            let text = crate::terminal::fit(text, DEPENDS_SHOWN);
+            Some(format!("Phase {} depends on `{text}`, which names no phase", phase.written))
+        })
+        .collect()
 }
 
 fn phase_gaps(dirs: &PhaseDirs, archived: &[PhaseNumber]) -> Vec<String> {

@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context, repair: bool) -> Result<Output, Failure> {
     let mut found = Findings::default();
     if !context.project.planned {
         let message = ".planning/ not found".to_owned();
-        found.error("E001", message, "make a new project with /mow:new-project", None);
+        found.error("E001", message, "start a plan: mow init", None);
         return Ok(Output::json(report(found, Vec::new(), None)));
     }
     check_project(context, &mut found)?;
@@ -113,7 +113,7 @@ fn check_project(context: &Context, found: &mut Findings) -> Result<(), Failure>
     match context.load("PROJECT.md")? {
         None => {
             let message = "PROJECT.md not found".to_owned();
-            found.error("E002", message, "write it with /mow:new-project", None);
+            found.error("E002", message, "write it: mow init --missing", None);
         }
         Some(bytes) => {
             let text = Text::new(&bytes);

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::place::{Living, phase_number, tell_released, worktree_top};
 use crate::caller;
+use crate::commands::commit::one_at_a_time;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
@@ -200,6 +201,7 @@ fn new_assignment(context: &Context, worktree: &str, phase: &str) -> Result<Assi
 
 /// Commits STATE.md alone; a repository that does not take it loses nothing by that.
 fn commit_state(context: &Context, message: &str) {
+    let _lock = one_at_a_time(context);
     let git = Git::new(&context.project.root);
     let path = context.planning(FILE);
     let added = git.run(&[Path::new("add"), Path::new("--"), &path]);
@@ -209,7 +211,7 @@ fn commit_state(context: &Context, message: &str) {
     }
 }
 
-pub(super) fn release(context: &Context, phase: &str) -> Result<Output, Failure> {
+pub(crate) fn release(context: &Context, phase: &str) -> Result<Output, Failure> {
     let number = phase_number(phase)?;
     load_state(context)?;
     let worktree = worktree_top(context).display().to_string();

@@ -4,10 +4,11 @@
 //! branch is checked out, and the planning files of a phase that has begun stay its own.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
-use mow_store::disk::{WAIT_DEFAULT, Writer};
+use mow_store::disk::{Lock, WAIT_DEFAULT, Writer};
 use mow_store::manifest::Worktree;
 use mow_store::phase_dirs::{self, PhaseDirs};
 use mow_store::project::Project;
@@ -23,11 +24,34 @@ use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, notice, warn};
 
-pub(super) fn create(
+/// A worktree that was made, or was there.
+pub(crate) struct Created {
+    pub(crate) path: PathBuf,
+    branch: String,
+    phase: Option<PhaseNumber>,
+    /// For one that was there, whether stashed work came back.
+    restored: Option<bool>,
+}
+
+impl Created {
+    pub(super) fn answer(&self) -> Output {
+        let phase = self.phase.as_ref().map(PhaseNumber::padded);
+        let mut value = json!({
+            "path": self.path.display().to_string(), "branch": self.branch, "phase": phase,
+            "reused": self.restored.is_some(),
+        });
+        if let Some(restored) = self.restored {
+            value["stash_restored"] = json!(restored);
+        }
+        Output::json(value)
+    }
+}
+
+pub(crate) fn create(
     context: &Context,
     phase: Option<&str>,
     name: Option<&str>,
-) -> Result<Output, Failure> {
+) -> Result<Created, Failure> {
     let home = home(context)?;
     let phase = match (name, phase) {
         (Some(name), _) if !is_plain_name(name) => {
@@ -46,46 +70,47 @@ pub(super) fn create(
     if context.project.repository.is_none() {
         return Err(Failure::refused("worktrees need a git repository").hint("git init"));
     }
+    // Held from the first look to the entry in the manifest: whoever wants the same worktree at the
+    // same time finds it made.
+    let lock = context.project.engine_dir.join("locks/worktrees.lock");
+    let _lock = Lock::acquire(&lock, WAIT_CREATE)?;
     match phase {
         Ok(phase) => of_phase(context, &home, &phase),
         Err(name) => plain(&home, name),
     }
 }
 
-/// Returns the branch that worktrees start from.
-fn base(git: &Git) -> Result<&'static str, Failure> {
-    let only_master = !git.branch_exists("main")? && git.branch_exists("master")?;
-    Ok(if only_master { "master" } else { "main" })
+/// How long others may take to make their worktrees: checking out a large repository is slow.
+const WAIT_CREATE: Duration = Duration::from_secs(120);
+
+/// Returns the branch that worktrees start from: `main`, `master`, or else the one that is checked
+/// out in the main root.
+fn base(git: &Git) -> Result<String, Failure> {
+    for name in ["main", "master"] {
+        if git.branch_exists(name)? {
+            return Ok(name.to_owned());
+        }
+    }
+    let current = git.current_branch()?;
+    match current.filter(|name| git.branch_exists(name).unwrap_or(false)) {
+        Some(name) => Ok(name),
+        None => Err(Failure::refused("there is no branch with a commit to start a worktree from")
+            .hint("git add -A && git commit -m 'First commit'")),
+    }
 }
 
 /// Makes a worktree that belongs to no phase.
-fn plain(home: &Home, name: &str) -> Result<Output, Failure> {
+fn plain(home: &Home, name: &str) -> Result<Created, Failure> {
     let git = Git::new(&home.root);
     let path = home.path().join(name);
+    let base = base(&git)?;
     ignore(home)?;
     let arguments = ["worktree", "add", "--quiet", "-b", name].map(Path::new);
-    git.run(&[&arguments[..], &[&path, Path::new(base(&git)?)]].concat())?;
-    Ok(answer(&path, name, None, None))
+    git.run(&[&arguments[..], &[&path, Path::new(&base)]].concat())?;
+    Ok(Created { path, branch: name.to_owned(), phase: None, restored: None })
 }
 
-fn answer(
-    path: &Path,
-    branch: &str,
-    phase: Option<&PhaseNumber>,
-    restored: Option<bool>,
-) -> Output {
-    let phase = phase.map(PhaseNumber::padded);
-    let mut value = json!({
-        "path": path.display().to_string(), "branch": branch, "phase": phase,
-        "reused": restored.is_some(),
-    });
-    if let Some(restored) = restored {
-        value["stash_restored"] = json!(restored);
-    }
-    Output::json(value)
-}
-
-fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Output, Failure> {
+fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Created, Failure> {
     let branch = worktree_home::branch(phase);
     let known = manifest::entry(home, phase)?;
     if let Some((key, entry)) = &known {
@@ -95,7 +120,8 @@ fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Outpu
             notice(&format!("worktree {} is there already and is used again", path.display()));
             let restored = stash::restore(context, home, (key, entry), &path)?;
             manifest::set(home, key, &[("status", json!("active"))])?;
-            return Ok(answer(&path, &branch, Some(phase), Some(restored)));
+            let (phase, restored) = (Some(*phase), Some(restored));
+            return Ok(Created { path, branch, phase, restored });
         }
     }
     let key = home.name(phase);
@@ -126,7 +152,7 @@ fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Outpu
     if let Some((_, entry)) = known.as_ref().filter(|_| stash_ref.is_some()) {
         stash::restore(context, home, (&key, entry), &path)?;
     }
-    Ok(answer(&path, &branch, Some(phase), None))
+    Ok(Created { path, branch, phase: Some(*phase), restored: None })
 }
 
 /// Returns where the worktree of an entry is.
@@ -158,9 +184,9 @@ fn add(git: &Git, path: &Path, branch: &str) -> Result<bool, Failure> {
         arguments.push(Path::new("--force"));
     }
     let is_new = !git.branch_exists(branch)?;
+    let base = if is_new { base(git)? } else { String::new() };
     if is_new {
-        let base = Path::new(base(git)?);
-        arguments.extend([Path::new("-b"), Path::new(branch), path, base]);
+        arguments.extend([Path::new("-b"), Path::new(branch), path, Path::new(&base)]);
     } else {
         arguments.extend([path, Path::new(branch)]);
     }

@@ -97,7 +97,7 @@ pub(super) fn list(context: &Context) -> Result<Output, Failure> {
     Ok(Output::json(root))
 }
 
-pub(super) fn remove(context: &Context, phase: &str) -> Result<Output, Failure> {
+pub(crate) fn remove(context: &Context, phase: &str) -> Result<Output, Failure> {
     let number = phase_number(phase)?;
     let home = home(context)?;
     let Some((key, entry)) = entry(&home, &number)? else {

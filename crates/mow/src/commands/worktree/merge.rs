@@ -5,6 +5,7 @@
 //! in progress, and a branch that is checked out somewhere only moves forward with its files.
 
 use mow_host::git::{Git, parse_names};
+use mow_store::roadmap::milestone::current_milestone;
 use mow_store::worktree_home;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use crate::output::{Output, warn};
 pub(crate) struct Merge {
     /// The phase, such as 3 or 03
     phase: String,
-    /// The branch that takes it; by default the one that is checked out in the main root
+    /// The branch that takes it; by default git.target, that of the milestone, or the one checked out
     #[arg(long, value_name = "BRANCH", allow_hyphen_values = true)]
     into: Option<String>,
     /// Do not leave a merge with conflicts in progress
@@ -43,6 +44,9 @@ struct Job {
 
 pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let number = phase_number(&args.phase)?;
+    if context.project.repository.is_none() {
+        return Err(Failure::refused("merging needs a git repository").hint("git init"));
+    }
     let home = home(context)?;
     let git = Git::new(&home.root);
     let entry = manifest::entry(&home, &number)?;
@@ -85,12 +89,18 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     Ok(Output::json(json!({ "merged": false, "conflicts": true, "conflict_files": files })))
 }
 
-/// Returns the branch that merges go to.
+/// Returns the branch that merges go to: the one named, the one set, that of the milestone where the
+/// project has one, or else the one that is checked out in the main root.
 pub(super) fn target(context: &Context, git: &Git, into: Option<&str>) -> Result<String, Failure> {
     let config = context.config()?;
     let set = config.value("git.target").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let settings = config.settings();
     let target = match into.or(set) {
         Some(name) => Some(name.to_owned()),
+        None if settings.branching_strategy == "milestone" => {
+            let roadmap = context.load("ROADMAP.md")?.unwrap_or_default();
+            settings.milestone_branch(&current_milestone(&roadmap))
+        }
         None => git.current_branch()?,
     };
     let target = target.ok_or_else(|| {
@@ -100,7 +110,7 @@ pub(super) fn target(context: &Context, git: &Git, into: Option<&str>) -> Result
     if !git.branch_exists(&target)? {
         let name = target.escape_debug();
         return Err(Failure::refused(format!("there is no branch `{name}` to merge into"))
-            .hint("git branch --list"));
+            .hint(format!("git branch '{name}' makes it; --into names another one")));
     }
     Ok(target)
 }

@@ -48,7 +48,7 @@ pub(super) fn main_root(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 /// Finds the home of the worktrees.
-pub(super) fn home(context: &Context) -> Result<Home, Failure> {
+pub(crate) fn home(context: &Context) -> Result<Home, Failure> {
     let resolved = Home::resolve(&main_root(context)?, &context.config()?);
     resolved.map_err(|error| {
         Failure::refused(error.to_string()).hint("mow config-set worktree.root .worktrees")

@@ -38,9 +38,11 @@ struct Judged {
 pub(super) fn run(context: &Context, yes: bool) -> Result<Output, Failure> {
     let home = home(context)?;
     let git = Git::new(&home.root);
-    let into = target(context, &git, None)?;
+    let known = manifest::load(&home)?.worktrees;
+    // Without worktrees it does not matter where they would have been merged to.
+    let into = if known.is_empty() { String::new() } else { target(context, &git, None)? };
     let mut all = Vec::new();
-    for (name, entry) in manifest::load(&home)?.worktrees {
+    for (name, entry) in known {
         let path = path_of(&home, &name, &entry);
         let phase = entry.phase().or_else(|| home.phase_in(&name));
         let branch = entry.text("branch").or_else(|| phase.as_ref().map(worktree_home::branch));

@@ -1,0 +1,222 @@
+//! The lead of a run as a process: one per project, and no harm done when it dies.
+//!
+//! Everything it knows is in its journal. A lead that starts reads the journal of an unfinished run
+//! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
+//! [`Session::open`] and [`Session::run`].
+
+mod effects;
+mod feed;
+mod merge;
+mod prepare;
+mod projection;
+mod roadmap;
+mod start;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mow_core::lead::{Event, Input, Lead, Settings, Standing};
+use mow_core::machine::Machine;
+use mow_host::git::Git;
+use mow_host::phase_worktree;
+use mow_store::config::Config;
+use mow_store::disk::{DiskError, Lock};
+use mow_store::journal::{Journal, Record, Tail};
+use mow_store::project::Project;
+use mow_store::run_files::{self, RunDir};
+use mow_store::{config, disk};
+
+use crate::EngineError;
+use crate::drive::drive;
+use crate::site::{self, Site};
+use world::LeadWorld;
+
+pub use roadmap::{Choice, Chosen, choose};
+
+/// What shows a run to people.
+pub trait Face {
+    /// Shows what happened, and how the run stands now.
+    fn show(&mut self, lead: &Lead, events: &[Event], now: u64);
+
+    /// Says what is not in order without stopping the run.
+    fn warn(&mut self, text: &str);
+}
+
+/// A lead that is about to run.
+pub struct Session {
+    site: Site,
+    lead: Lead,
+    journal: Journal,
+    chosen: Chosen,
+    begin: Vec<Input>,
+    _lock: Lock,
+}
+
+/// What a run is started with.
+pub struct Start<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The program that workers are started with.
+    pub exe: &'a Path,
+    /// The phases to run.
+    pub chosen: Chosen,
+    /// The branch that the work is for; `None` for the one that is checked out.
+    pub target: Option<String>,
+    /// The most workers at a time, where it is not the setting.
+    pub max_workers: Option<usize>,
+}
+
+impl Session {
+    /// Takes the project, and reads the journal of an unfinished run or begins a new one.
+    pub fn open(start: Start<'_>) -> Result<Self, EngineError> {
+        let project = start.project.in_main_worktree()?;
+        let lock = take_lead(&project)?;
+        let config = site::config(&project)?;
+        let (run, lead) = match unfinished(&project)? {
+            Some((run, lead)) => (run, lead),
+            None => (new_run_id(), Lead::default()),
+        };
+        let site = Site::new(&project, &run, start.exe)?;
+        site.run.create()?;
+        phase_worktree::clear_unfinished(site.top())
+            .map_err(|error| EngineError::Host(error.into()))?;
+        let (journal, _) = Journal::open(&site.run.journal(), &site.run.header())?;
+        let mut begin = Vec::new();
+        if lead.run.is_empty() {
+            let git = Git::new(site.top());
+            let (target, tip) = target(&git, &config, start.target.as_deref())?;
+            begin.push(Input::Begin { run, target, tip });
+        }
+        let settings = settings(&config, start.max_workers);
+        begin.push(Input::TakeUp { settings });
+        clear_auto_advance(&project, &config)?;
+        Ok(Self { site, lead, journal, chosen: start.chosen, begin, _lock: lock })
+    }
+
+    /// Returns the run.
+    pub fn run_id(&self) -> &str {
+        self.site.run.run()
+    }
+
+    /// Returns what is known of the run so far; it has no phases when it is new.
+    pub fn lead(&self) -> &Lead {
+        &self.lead
+    }
+
+    /// Runs until nothing moves any more, or, while `stay`, until everything is merged.
+    pub fn run(self, face: &mut dyn Face, stay: bool) -> Result<Lead, EngineError> {
+        let Self { site, mut lead, journal, chosen, begin, _lock } = self;
+        let mut world = LeadWorld::new(site, journal, chosen, begin, face);
+        world.stay = stay;
+        world.take_up(&lead)?;
+        drive(&mut lead, &mut world)?;
+        world.finish(&lead)?;
+        Ok(lead)
+    }
+}
+
+/// Returns the file that a lead keeps locked for as long as it lives.
+pub fn lead_lock(project: &Project) -> PathBuf {
+    project.engine_dir.join("locks/lead.lock")
+}
+
+fn take_lead(project: &Project) -> Result<Lock, EngineError> {
+    match Lock::acquire(&lead_lock(project), Duration::ZERO) {
+        Err(DiskError::Busy { holder, .. }) => {
+            let holder = holder.map_or_else(|| "another process".to_owned(), |h| h.to_string());
+            Err(EngineError::Led { holder })
+        }
+        lock => Ok(lock?),
+    }
+}
+
+/// Reads a run again from its journal.
+pub fn load(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
+    let records = Tail::new(&dir.journal()).without_sync().poll()?;
+    let mut lead = Lead::default();
+    for record in &records {
+        lead.apply(&record.parse::<Event>()?, record.at);
+    }
+    Ok((lead, records))
+}
+
+/// Returns the last run of a project that is not over, with its state.
+pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
+    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let dir = RunDir::new(&project.engine_dir, &run)?;
+    let (lead, records) = load(&dir)?;
+    let is_over = lead.standing() == Standing::Done;
+    Ok((!records.is_empty() && !is_over).then_some((run, lead)))
+}
+
+/// Makes the name of a run: when it began, and a few letters so that no two are the same.
+fn new_run_id() -> String {
+    let now = jiff::Timestamp::now();
+    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
+    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
+}
+
+/// Returns the branch that a run's work is for, and where it stands.
+fn target(
+    git: &Git,
+    config: &Config,
+    wanted: Option<&str>,
+) -> Result<(String, String), EngineError> {
+    let set = config.value("git.target").and_then(|value| value.as_str()).map(str::to_owned);
+    let branch = match wanted.map(str::to_owned).or(set) {
+        Some(branch) => branch,
+        None => git.current_branch()?.ok_or_else(|| {
+            EngineError::refused(
+                "no branch is checked out, so it is not clear what to merge into",
+                "mow run --into BRANCH …",
+            )
+        })?,
+    };
+    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+        EngineError::refused(
+            format!("branch {branch} has no commits yet"),
+            "git add -A && git commit",
+        )
+    })?;
+    Ok((branch, tip))
+}
+
+fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
+    let number = |key: &str| config.lookup(key).and_then(|value| value.as_u64());
+    let text = |key: &str| config.value(key).and_then(|v| v.as_str()).map(str::to_owned);
+    let default = Settings::default();
+    let workers = number("multi_phase.max_workers").and_then(|n| usize::try_from(n).ok());
+    let breaker = number("multi_phase.circuit_breaker")
+        .or_else(|| number("multi_phase.circuit_breaker_threshold"));
+    let merge = text("multi_phase.merge").or_else(|| text("multi_phase.merge_timing"));
+    Settings {
+        max_workers: max_workers.or(workers).unwrap_or(default.max_workers).max(1),
+        circuit_breaker: breaker
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(default.circuit_breaker),
+        merge_at_once: merge.as_deref() == Some("immediate"),
+        ..default
+    }
+}
+
+/// Switches off a setting that an older session left behind; a run never advances by it.
+fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), EngineError> {
+    if settings.value("workflow.auto_advance").and_then(serde_json::Value::as_bool) != Some(true) {
+        return Ok(());
+    }
+    let path = project.planning.join("config.json");
+    disk::update(project, &path, |old| {
+        let cleared = old.and_then(|old| {
+            config::set(old, "workflow.auto_advance", &serde_json::Value::Bool(false)).ok()
+        });
+        Ok::<_, EngineError>(cleared)
+    })?;
+    Ok(())
+}
+
+/// Leaves a command for the lead of a run, alive or not; durable when this returns.
+pub fn command(dir: &RunDir, command: &mow_core::lead::Command) -> Result<u64, EngineError> {
+    let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
+    Ok(journal.append(crate::clock::Clock::default().now(), std::slice::from_ref(command))?)
+}

@@ -1,0 +1,218 @@
+//! Makes the worktree of a phase: claimed, checked out, with the planning files it needs.
+
+use std::path::Path;
+
+use mow_core::lead::Outcome;
+use mow_core::phase::PhaseNumber;
+use mow_host::commit::{self, Paths};
+use mow_host::git::Git;
+use mow_host::phase_worktree::{self, Prepare};
+use mow_store::claims::{self, Claim, Claims, Taken};
+use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::project::Project;
+use mow_store::state::assignments::{Assignment, NO_PLAN};
+use mow_store::{manifest, phase_dirs, planning_copy};
+use serde_json::json;
+
+use crate::EngineError;
+use crate::clock::now_text;
+use crate::site::{Place, Site};
+
+/// Makes the worktree, or takes up the one that is there.
+pub(super) fn prepare(
+    site: &Site,
+    phase: &PhaseNumber,
+    attempt: u32,
+    base: &str,
+) -> Result<Outcome, EngineError> {
+    let place = site.worktree(phase)?;
+    if let Some(reason) = claim(site, phase, attempt, &place)? {
+        return Ok(Outcome::Failed { reason });
+    }
+    let job =
+        Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
+    let prepared = phase_worktree::prepare(site.top(), &job)
+        .map_err(|error| EngineError::Host(error.into()))?;
+    let git = Git::at_top(&place.path);
+    if attempt == 1 && prepared.behind {
+        // Work of an earlier run goes on from what has been merged since.
+        let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
+        if !answer.success {
+            git.ask(&["merge", "--abort"])?;
+            let reason = format!("branch {} conflicts with the target", place.branch);
+            return Ok(Outcome::Failed { reason });
+        }
+    }
+    give_planning(site, &place, phase)?;
+    restore_stash(site, &place, phase, &git)?;
+    note_in_manifest(site, &place, phase)?;
+    // What the phase itself did is what comes after the point where it left the target.
+    let fork = git.run(&["merge-base", "HEAD", base])?.text();
+    Ok(Outcome::Prepared { base: fork })
+}
+
+/// Makes the worktree of a phase that will start later, so that it need not wait for that then.
+pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result<(), EngineError> {
+    let place = site.worktree(phase)?;
+    if !place.path.exists() {
+        let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
+        phase_worktree::prepare(site.top(), &job)
+            .map_err(|error| EngineError::Host(error.into()))?;
+    }
+    Ok(())
+}
+
+/// Claims the phase for its worktree; returns who has it when it is another one.
+fn claim(
+    site: &Site,
+    phase: &PhaseNumber,
+    attempt: u32,
+    place: &Place,
+) -> Result<Option<String>, EngineError> {
+    let project = &site.project;
+    let key = claims::project_key(project);
+    let worktree = place.path.display().to_string();
+    let claim = Claim {
+        project: key.clone(),
+        assignment: Assignment {
+            worktree: worktree.clone(),
+            branch: place.branch.clone(),
+            phase: phase.padded(),
+            plan: NO_PLAN.to_owned(),
+            status: "executing".to_owned(),
+            started: now_text(),
+            agent: format!("phase-{}-worker", phase.padded()),
+        },
+        run: Some(site.run.run().to_owned()),
+        attempt: Some(attempt.to_string()),
+    };
+    let mut held = None;
+    let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
+    writer.update(&claims::path(project), |old| {
+        let mut claims = Claims::parse(old.unwrap_or_default()).unwrap_or_default();
+        claims.release_stale(|worktree| Path::new(worktree).is_dir());
+        if claims.holder(&key, &phase.to_string()).is_some_and(|held| held.run.is_some()) {
+            // An earlier attempt, of this run or of one whose lead is gone.
+            claims.release(&key, &worktree, &phase.to_string());
+        }
+        if let Taken::Held(other) = claims.take(claim, &[]) {
+            held = Some(format!("{} has it since {}", other.worktree, other.started));
+            return Ok(None);
+        }
+        Ok::<_, EngineError>(Some(claims.render()))
+    })?;
+    Ok(held)
+}
+
+/// Gives up the claim of a phase that is merged.
+pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let project = &site.project;
+    let (key, place) = (claims::project_key(project), site.worktree(phase)?);
+    let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
+    writer.update(&claims::path(project), |old| {
+        let mut claims = Claims::parse(old.unwrap_or_default()).unwrap_or_default();
+        let worktree = place.path.display().to_string();
+        let released = claims.release(&key, &worktree, &phase.to_string());
+        Ok::<_, EngineError>(released.then(|| claims.render()))
+    })?;
+    Ok(())
+}
+
+/// Copies the planning files where git does not carry them; the phase's own ones stay.
+fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let root = place.path.join(site.below_top());
+    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
+        return Ok(());
+    }
+    let mut project = Project::find_or_cwd(&place.path)?;
+    (project.planning, project.root) = (root.join(".planning"), root);
+    project.planned = true;
+    let own = phase_dirs::find(&project.planning, &phase.to_string());
+    let own = own.map(|dir| Path::new("phases").join(dir.name));
+    let keeps = |file: &Path| own.as_ref().is_some_and(|own| file.starts_with(own));
+    let differing = planning_copy::mirror(&site.project.planning, &project, keeps)?;
+    match differing.first() {
+        None => Ok(()),
+        Some(file) => Err(EngineError::refused(
+            format!("{} differs from the main root after copying", file.display()),
+            "run the command again",
+        )),
+    }
+}
+
+/// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
+fn restore_stash(
+    site: &Site,
+    place: &Place,
+    phase: &PhaseNumber,
+    git: &Git,
+) -> Result<(), EngineError> {
+    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+    let known = manifest::parse(&bytes).ok();
+    let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
+    let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
+    if let Some(commit) = git.commit_of(&stash)? {
+        let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
+        if !applied.success {
+            return Err(EngineError::refused(
+                format!(
+                    "the stashed work of phase {phase} does not apply: {}",
+                    applied.complaint()
+                ),
+                format!("git stash apply {commit}"),
+            ));
+        }
+        let subject = format!("wip({}): bring back stashed work", phase.padded());
+        commit::commit_paths(git, &Paths::All, &subject, &[("Mow-Phase", &phase.to_string())])
+            .map_err(|error| EngineError::Host(error.into()))?;
+        git.stash_drop(&commit)?;
+    }
+    change_manifest(site, place, &[("stash_ref", json!(null))])
+}
+
+fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let head = Git::at_top(&place.path).commit_of("HEAD")?;
+    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+    let known = manifest::parse(&bytes).ok();
+    let is_known = known.is_some_and(|manifest| manifest.worktree(&place.name).is_some());
+    let path = place.path.strip_prefix(&place.home.root).unwrap_or(&place.path);
+    let mut fields = vec![
+        ("path", json!(path.display().to_string())),
+        ("branch", json!(place.branch)),
+        ("phase", json!(phase.padded())),
+        ("status", json!("active")),
+        ("last_commit", json!(head)),
+    ];
+    if !is_known {
+        fields.insert(3, ("created", json!(now_text())));
+        fields.extend([
+            ("stash_ref", json!(null)),
+            ("merged", json!(false)),
+            ("merged_at", json!(null)),
+        ]);
+    }
+    change_manifest(site, place, &fields)
+}
+
+/// Changes the entry of a worktree in the manifest.
+pub(super) fn change_manifest(
+    site: &Site,
+    place: &Place,
+    fields: &[(&str, serde_json::Value)],
+) -> Result<(), EngineError> {
+    let project = &site.project;
+    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    if place.home.path().starts_with(&project.root) {
+        writer.create_dir(&place.home.path())?;
+    }
+    writer = writer.with_root(&place.home.path())?;
+    writer.update(&place.home.manifest(), |old| {
+        let changed =
+            manifest::set_entry(old.unwrap_or_default(), &place.name, fields, &now_text());
+        changed.map(Some).map_err(|error| {
+            let path = place.home.manifest();
+            EngineError::refused(format!("{}: {error}", path.display()), "repair the file")
+        })
+    })?;
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Draws the run into STATE.md, ROADMAP.md and REQUIREMENTS.md: only what changed, nothing else.
+//!
+//! The files are pictures of the journal for people and older tools; nothing is read back from them
+//! but the roadmap. What people write into them meanwhile stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mow_core::lead::{Lead, Status, Track};
+use mow_core::phase::PhaseNumber;
+use mow_core::stage::Stage;
+use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
+use mow_store::phase_dirs::{Artifact, PhaseDirs};
+use mow_store::roadmap::edit::{self, Progress};
+use mow_store::roadmap::{self, Lookup};
+use mow_store::state::active::{self, RowChange, RowError};
+use mow_store::state::advance;
+use mow_store::state::transition::{self, Target};
+use mow_store::{dashboard, requirements};
+
+use crate::EngineError;
+use crate::clock::{now_text, today};
+use crate::site::Site;
+
+/// What a file looks like before it has a table of running phases.
+const SECTION: &str = "\n## Active Phases\n\n\
+    | Phase | Name | Status | Worker | Plans | Last Update |\n\
+    |-------|------|--------|--------|-------|-------------|\n";
+
+/// What a row says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shown {
+    status: String,
+    worker: String,
+    plans: String,
+}
+
+/// Writes the planning files.
+pub(super) struct Projection {
+    site: Arc<Site>,
+    shown: BTreeMap<PhaseNumber, Shown>,
+    /// Phases whose completion is written.
+    completed: BTreeSet<PhaseNumber>,
+}
+
+impl Projection {
+    pub(super) fn new(site: Arc<Site>) -> Self {
+        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new() }
+    }
+
+    /// Brings the files up to date for some phases.
+    pub(super) fn write(
+        &mut self,
+        lead: &Lead,
+        phases: &BTreeSet<PhaseNumber>,
+    ) -> Result<(), EngineError> {
+        let tracks = phases.iter().filter_map(|number| lead.phases.get(number));
+        let changed: Vec<_> = tracks
+            .map(|track| (track, shown(lead, track)))
+            .filter(|(track, shown)| self.shown.get(&track.spec.number) != Some(shown))
+            .collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
+        self.write_roadmap(&writer, &changed)?;
+        self.write_state(&writer, &changed)?;
+        for (track, shown) in changed {
+            if track.status == Status::Merged {
+                self.completed.insert(track.spec.number);
+            }
+            self.shown.insert(track.spec.number, shown);
+        }
+        Ok(())
+    }
+
+    /// Adds what happened to the dashboard's events.
+    ///
+    /// They are there to look at: losing one in a power failure harms nothing.
+    pub(super) fn feed(&self, events: &[dashboard::Event]) -> Result<(), EngineError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let planning = &self.site.project.planning;
+        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
+        let keep = Keep { lines_max: dashboard::EVENTS_MAX, lines_kept: dashboard::EVENTS_KEPT };
+        let options = Append { durable: false, keep: Some(keep) };
+        for event in events {
+            let line = event.line();
+            let path = planning.join("dashboard-events.ndjson");
+            writer.append_line(&path, line.trim_end().as_bytes(), options)?;
+        }
+        writer.update(&planning.join("dashboard-state.json"), |old| {
+            let mut state = dashboard::State::parse(old.unwrap_or_default());
+            let changed = events.iter().filter(|event| state.note(event)).count() > 0;
+            Ok::<_, EngineError>(changed.then(|| state.render().into_bytes()))
+        })?;
+        Ok(())
+    }
+
+    /// Keeps the dashboard's files out of git, without touching the user's files.
+    pub(super) fn hide_feed(&self) -> Result<(), EngineError> {
+        let Some(repository) = &self.site.project.repository else { return Ok(()) };
+        let below = self.site.below_top().join(".planning");
+        let line = format!("/{}/dashboard-*", below.display());
+        let common = &repository.common_dir;
+        let writer = Writer::open_engine(&self.site.project, WAIT_DEFAULT)?.with_root(common)?;
+        writer.create_dir(&common.join("info"))?;
+        writer.update(&common.join("info/exclude"), |old| {
+            let old = old.unwrap_or_default();
+            if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
+                return Ok::<_, EngineError>(None);
+            }
+            let close: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
+            Ok(Some([old, close, line.as_bytes(), b"\n"].concat()))
+        })?;
+        Ok(())
+    }
+
+    /// Returns whether a phase became complete in this run and is not written yet.
+    fn completes(&self, track: &Track) -> bool {
+        track.status == Status::Merged
+            && track.attempt > 0
+            && !self.completed.contains(&track.spec.number)
+    }
+
+    fn write_roadmap(
+        &self,
+        writer: &Writer,
+        changed: &[(&Track, Shown)],
+    ) -> Result<(), EngineError> {
+        let planning = &self.site.project.planning;
+        let mut done = Vec::new();
+        writer.update(&planning.join("ROADMAP.md"), |old| {
+            let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
+            for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
+                if self.completes(track)
+                    && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
+                {
+                    done.extend(details.requirements);
+                }
+                bytes = edit::set_progress(
+                    &bytes,
+                    &track.spec.number,
+                    &progress(track, &shown.plans, &today()),
+                );
+            }
+            Ok::<_, EngineError>(Some(bytes))
+        })?;
+        if !done.is_empty() {
+            writer.update(&planning.join("REQUIREMENTS.md"), |old| {
+                Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_state(&self, writer: &Writer, changed: &[(&Track, Shown)]) -> Result<(), EngineError> {
+        let planning = &self.site.project.planning;
+        let now = now_text();
+        writer.update(&planning.join("STATE.md"), |old| {
+            let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
+            for (track, shown) in changed {
+                bytes = row(&bytes, track, shown, &now);
+            }
+            for (track, _) in changed.iter().filter(|(track, _)| self.completes(track)) {
+                bytes = self.complete(&bytes, track)?;
+            }
+            Ok::<_, EngineError>(Some(bytes))
+        })?;
+        Ok(())
+    }
+
+    /// Writes how many of all plans are done into the progress line of STATE.md.
+    pub(super) fn write_progress(&self, lead: &Lead) -> Result<(), EngineError> {
+        let planning = &self.site.project.planning;
+        let mut progress = advance::Progress { completed: 0, total: 0 };
+        for dir in PhaseDirs::load(planning).iter() {
+            let plans = dir.count(Artifact::Plan);
+            let track = dir.number.and_then(|number| lead.phases.get(&number));
+            let merged = track.is_some_and(|track| track.status == Status::Merged);
+            let done = dir.count(Artifact::Summary).min(plans);
+            progress.total += plans;
+            progress.completed += if merged { plans } else { done };
+        }
+        disk::update(&self.site.project, &planning.join("STATE.md"), |old| {
+            Ok::<_, EngineError>(old.and_then(|old| advance::set_progress(old, progress)))
+        })?;
+        Ok(())
+    }
+
+    /// Moves the current position on, as `mow phase complete` does.
+    fn complete(&self, bytes: &[u8], track: &Track) -> Result<Vec<u8>, EngineError> {
+        let planning = &self.site.project.planning;
+        let roadmap = disk::read(&planning.join("ROADMAP.md"))?.unwrap_or_default();
+        let on_disk: Vec<_> =
+            PhaseDirs::load(planning).iter().filter_map(|dir| dir.number).collect();
+        let next = roadmap::successor(&roadmap, &track.spec.number, &on_disk);
+        let entries = roadmap::parse(&roadmap).entries;
+        let name = |number: &PhaseNumber| {
+            let entry = entries.iter().find(|entry| entry.phase.number == *number);
+            entry.map(|entry| entry.phase.name.clone()).unwrap_or_default()
+        };
+        let next = next.map(|number| (number, name(&number)));
+        let target = next.as_ref().map(|(number, name)| Target { number, name });
+        let number = track.spec.number.to_string();
+        Ok(transition::complete_phase(bytes, &number, target, &today()))
+    }
+}
+
+/// Sets the row of a phase; a file without the table gets one at its end.
+fn row(bytes: &[u8], track: &Track, shown: &Shown, now: &str) -> Vec<u8> {
+    let change = RowChange {
+        status: Some(&shown.status),
+        worker: Some(&shown.worker),
+        plans: Some(&shown.plans),
+        name: Some(&track.spec.name),
+        last_update: now,
+    };
+    let number = track.spec.number.to_string();
+    match active::update_row(bytes, &number, change) {
+        Ok((bytes, _)) => bytes,
+        Err(RowError::NewRowIncomplete(_)) => bytes.to_vec(),
+        Err(RowError::NoSection) => {
+            let with_table = [bytes, SECTION.as_bytes()].concat();
+            let added = active::update_row(&with_table, &number, change);
+            added.map_or_else(|_| bytes.to_vec(), |(bytes, _)| bytes)
+        }
+    }
+}
+
+fn progress<'a>(track: &Track, counts: &'a str, today: &'a str) -> Progress<'a> {
+    match track.status {
+        Status::Merged => Progress {
+            plans: Some(counts),
+            status: "Complete",
+            section_plans: counts,
+            completed: Some(today),
+        },
+        _ => Progress {
+            plans: Some(counts),
+            status: if track.plans.0 > 0 { "In Progress" } else { "Planned" },
+            section_plans: counts,
+            completed: None,
+        },
+    }
+}
+
+fn shown(lead: &Lead, track: &Track) -> Shown {
+    let status = match track.status {
+        Status::Waiting => {
+            let open: Vec<_> = track
+                .spec
+                .depends_on
+                .iter()
+                .filter(|number| {
+                    lead.phases.get(number).is_some_and(|other| other.status != Status::Merged)
+                })
+                .map(ToString::to_string)
+                .collect();
+            if open.is_empty() {
+                "not started".to_owned()
+            } else {
+                format!("blocked ({})", open.join(","))
+            }
+        }
+        Status::Preparing | Status::Starting => "starting".to_owned(),
+        Status::Running | Status::Ending => match track.stage {
+            Some(Stage::Discuss) => "discussing",
+            Some(Stage::Research) => "researching",
+            Some(Stage::Plan) => "planning",
+            Some(Stage::Refine) => "refining",
+            Some(Stage::Execute) | None => "executing",
+        }
+        .to_owned(),
+        Status::Parked => "waiting for input".to_owned(),
+        Status::Complete | Status::Merging => "merging".to_owned(),
+        Status::Merged => "complete".to_owned(),
+        status => status.name().to_owned(),
+    };
+    let worker = if track.status.holds_slot() {
+        format!("phase-{}-worker", track.spec.number.padded())
+    } else {
+        "--".to_owned()
+    };
+    Shown { status, worker, plans: format!("{}/{}", track.plans.0, track.plans.1) }
+}

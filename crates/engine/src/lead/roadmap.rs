@@ -1,0 +1,155 @@
+//! Which phases a run takes in, as the roadmap says at the moment.
+
+use std::collections::BTreeSet;
+
+use mow_core::lead::{Lead, PhaseSpec, Scope, Status};
+use mow_core::phase::PhaseNumber;
+use mow_store::project::Project;
+use mow_store::survey::{self, Survey, Surveyed};
+
+use crate::EngineError;
+
+/// Which phases are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// All that are not done.
+    All,
+    /// Those that could start now.
+    AllReady,
+    /// These.
+    Named(Vec<PhaseNumber>),
+}
+
+/// The phases of a run, and what is odd about the choice.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// The phases, those that are done left out.
+    pub phases: Vec<PhaseSpec>,
+    /// Whether later phases of the roadmap join in.
+    pub all: bool,
+    /// Chosen phases that depend on phases which are neither done nor chosen.
+    pub unmet: Vec<(PhaseNumber, Vec<PhaseNumber>)>,
+    /// Chosen phases that are done already.
+    pub done: Vec<PhaseNumber>,
+}
+
+/// Chooses phases of a project.
+pub fn choose(project: &Project, choice: &Choice) -> Result<Chosen, EngineError> {
+    let survey = survey::load(&project.planning)?
+        .ok_or_else(|| EngineError::refused("this project has no ROADMAP.md", "mow init"))?;
+    let open: Vec<_> = survey
+        .phases
+        .iter()
+        .filter(|phase| !phase.is_done() && !phase.entry.phase.number.is_backlog())
+        .collect();
+    refuse_twins(&open)?;
+    refuse_cycles(project, &survey)?;
+    let numbers: BTreeSet<_> = open.iter().map(|phase| phase.entry.phase.number).collect();
+    let (wanted, done) = match choice {
+        Choice::All => (numbers.clone(), Vec::new()),
+        Choice::AllReady => {
+            let is_ready = |phase: &&&Surveyed| waits_for(phase, &numbers).is_empty();
+            let ready = open.iter().filter(is_ready);
+            (ready.map(|phase| phase.entry.phase.number).collect(), Vec::new())
+        }
+        Choice::Named(named) => pick(&survey, &numbers, named)?,
+    };
+    let chosen = open.into_iter().filter(|phase| wanted.contains(&phase.entry.phase.number));
+    let chosen: Vec<_> = chosen.collect();
+    let unmet = chosen.iter().filter_map(|phase| {
+        let outside: Vec<_> =
+            waits_for(phase, &numbers).into_iter().filter(|n| !wanted.contains(n)).collect();
+        (!outside.is_empty()).then_some((phase.entry.phase.number, outside))
+    });
+    Ok(Chosen {
+        unmet: unmet.collect(),
+        phases: chosen.iter().map(|phase| spec(phase, &wanted)).collect(),
+        all: *choice == Choice::All,
+        done,
+    })
+}
+
+fn waits_for(phase: &Surveyed, open: &BTreeSet<PhaseNumber>) -> Vec<PhaseNumber> {
+    phase.entry.phase.depends_on.iter().filter(|number| open.contains(number)).copied().collect()
+}
+
+fn spec(phase: &Surveyed, wanted: &BTreeSet<PhaseNumber>) -> PhaseSpec {
+    PhaseSpec {
+        number: phase.entry.phase.number,
+        name: phase.entry.phase.name.clone(),
+        depends_on: waits_for(phase, wanted),
+        done: false,
+    }
+}
+
+/// Checks that phases that were named exist; returns the open ones and those that are done.
+fn pick(
+    survey: &Survey,
+    open: &BTreeSet<PhaseNumber>,
+    named: &[PhaseNumber],
+) -> Result<(BTreeSet<PhaseNumber>, Vec<PhaseNumber>), EngineError> {
+    if let Some(missing) = named.iter().find(|number| survey.by_number(number).is_none()) {
+        return Err(EngineError::refused(
+            format!("the roadmap has no phase {missing}"),
+            "mow roadmap graph",
+        ));
+    }
+    let (open, done): (Vec<_>, Vec<_>) = named.iter().partition(|number| open.contains(number));
+    Ok((open.into_iter().collect(), done))
+}
+
+fn refuse_twins(open: &[&Surveyed]) -> Result<(), EngineError> {
+    let mut seen = BTreeSet::new();
+    for phase in open {
+        let (number, line) = (phase.entry.phase.number, phase.entry.phase.line);
+        if !seen.insert(number) {
+            return Err(EngineError::refused(
+                format!("ROADMAP.md:{line}: two unfinished phases have the number {number}"),
+                "mow roadmap phases",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_cycles(project: &Project, survey: &Survey) -> Result<(), EngineError> {
+    let scheduled = survey.scheduled();
+    let graph = survey.graph(&project.planning, &scheduled);
+    let Err(cyclic) = graph.waves() else { return Ok(()) };
+    Err(EngineError::refused(cyclic.to_string(), "mow roadmap analyze-dag"))
+}
+
+/// Reads the roadmap again for a run that is under way.
+///
+/// What a phase has begun with stays as it is; only phases that wait can change. `None` when the
+/// roadmap cannot be read at the moment, or is about to be a circle.
+pub(super) fn reread(
+    project: &Project,
+    lead: &Lead,
+    chosen: &Chosen,
+) -> Option<(Scope, Vec<PhaseSpec>)> {
+    let survey = survey::load(&project.planning).ok()??;
+    let scope = if chosen.all || lead.scope == Scope::All { Scope::All } else { Scope::Named };
+    let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();
+    wanted.extend(chosen.phases.iter().map(|spec| spec.number));
+    if scope == Scope::All {
+        let open = survey.phases.iter().filter(|phase| !phase.is_done());
+        let numbers = open.map(|phase| phase.entry.phase.number);
+        wanted.extend(numbers.filter(|number| !number.is_backlog()));
+    }
+    refuse_cycles(project, &survey).ok()?;
+    let mut specs = Vec::new();
+    for number in &wanted {
+        let track = lead.phases.get(number);
+        let may_change = |status| matches!(status, Status::Waiting | Status::Cancelled);
+        if let Some(track) = track.filter(|track| !may_change(track.status)) {
+            specs.push(track.spec.clone());
+        } else if let Some(phase) = survey.by_number(number) {
+            specs.push(PhaseSpec { done: phase.is_done(), ..spec(phase, &wanted) });
+        }
+    }
+    Some((scope, specs))
+}
+
+#[cfg(test)]
+mod tests;

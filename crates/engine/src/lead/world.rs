@@ -1,0 +1,439 @@
+//! What a lead lives in: its journal, the journals of its workers, commands, signals, threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, SystemTime};
+
+use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status};
+use mow_core::phase::PhaseNumber;
+use mow_core::report::{Note, Report};
+use mow_core::worker;
+use mow_host::life;
+use mow_store::dashboard;
+use mow_store::journal::{Journal, Tail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::Face;
+use super::effects::Hands;
+use super::feed;
+use super::projection::Projection;
+use super::roadmap::{self, Chosen};
+use crate::EngineError;
+use crate::clock::Clock;
+use crate::drive::World;
+use crate::site::Site;
+use crate::watch::{self, Bell, LOOK_EVERY};
+
+/// The shortest time between two writings of the shared planning files.
+const PROJECT_EVERY_MS: u64 = 200;
+
+/// The time after which planning files that could not be written are tried again.
+const PROJECT_AGAIN_MS: u64 = 10_000;
+
+/// How long a roadmap must lack a phase before that is believed.
+const BELIEVE_LOSS_MS: u64 = 2_000;
+
+/// What wakes a lead.
+pub(super) enum Wake {
+    /// A file changed.
+    Files,
+    /// An effect came to its end.
+    Finished(u64, Outcome),
+    /// A worker and all it started are gone.
+    Gone(PhaseNumber, u32),
+    /// Somebody pressed Ctrl-C, or the system wants the lead to end.
+    Interrupted,
+}
+
+/// A worker's journal as the lead reads it.
+struct Voice {
+    tail: Tail,
+    inbox: Journal,
+    confirmed: u64,
+    /// Whether the journal can still be read.
+    sound: bool,
+}
+
+pub(super) struct LeadWorld<'a> {
+    site: Arc<Site>,
+    journal: Journal,
+    chosen: Chosen,
+    begin: Vec<Input>,
+    face: &'a mut dyn Face,
+    /// Whether to stay when only a person can move the run.
+    pub(super) stay: bool,
+    clock: Clock,
+    bell: Bell,
+    sender: Sender<Wake>,
+    receiver: Receiver<Wake>,
+    commands: Tail,
+    voices: BTreeMap<(PhaseNumber, u32), Voice>,
+    hands: Hands,
+    projection: Projection,
+    projected_at: u64,
+    dirty: BTreeSet<PhaseNumber>,
+    /// What is to be added to the dashboard's events.
+    news: Vec<dashboard::Event>,
+    /// Whether the dashboard shows milestones only.
+    lean: bool,
+    /// Phases whose worktree was made ahead.
+    ahead: BTreeSet<PhaseNumber>,
+    roadmap_seen: Option<(SystemTime, u64)>,
+    /// Since when the roadmap lacks phases that wait.
+    lost_since: Option<u64>,
+    interrupts: u32,
+    /// Why the commands cannot be read.
+    commands_problem: Option<String>,
+    /// Whether the roadmap has not been read yet.
+    first: bool,
+}
+
+impl<'a> LeadWorld<'a> {
+    pub(super) fn new(
+        site: Site,
+        journal: Journal,
+        chosen: Chosen,
+        begin: Vec<Input>,
+        face: &'a mut dyn Face,
+    ) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let site = Arc::new(site);
+        let commands = Tail::new(&site.run.commands());
+        let hands = Hands::new(Arc::clone(&site), sender.clone());
+        Self {
+            projection: Projection::new(Arc::clone(&site)),
+            site,
+            journal,
+            chosen,
+            begin,
+            face,
+            stay: false,
+            clock: Clock::default(),
+            bell: Bell::default(),
+            sender,
+            receiver,
+            commands,
+            voices: BTreeMap::new(),
+            hands,
+            projected_at: 0,
+            dirty: BTreeSet::new(),
+            news: Vec::new(),
+            lean: false,
+            ahead: BTreeSet::new(),
+            roadmap_seen: None,
+            lost_since: None,
+            interrupts: 0,
+            commands_problem: None,
+            first: true,
+        }
+    }
+
+    /// Takes up a run: watches files and signals, adopts workers, looks at what was begun.
+    pub(super) fn take_up(&mut self, lead: &Lead) -> Result<(), EngineError> {
+        let wake = self.sender.clone();
+        let concerns = |name: &str| {
+            name == "ROADMAP.md"
+                || (name.ends_with(".ndjson")
+                    && !name.ends_with(".inbox.ndjson")
+                    && name != "journal.ndjson")
+        };
+        let dirs = [self.site.run.path(), self.site.project.planning.as_path()];
+        watch::watch(&dirs, concerns, self.bell.clone(), move || wake.send(Wake::Files).is_ok());
+        let wake = self.sender.clone();
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(EngineError::io("listen for signals"))?;
+        let listen = move || {
+            for _ in signals.forever() {
+                if wake.send(Wake::Interrupted).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("mow-signals".to_owned())
+            .spawn(listen)
+            .map_err(EngineError::io("start a thread"))?;
+        self.dirty.extend(lead.phases.keys());
+        let events = self.site.config()?.lookup("messages.events");
+        self.lean = events.is_some_and(|events| events == "lean");
+        self.projection.hide_feed()?;
+        for track in lead.live() {
+            if matches!(track.status, Status::Running | Status::Ending) {
+                self.attend(track.spec.number, track.attempt)?;
+            }
+        }
+        for (id, effect) in &lead.open {
+            self.release(lead, (*id, effect.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Listens to a worker from now on, and learns when it is gone.
+    fn attend(&mut self, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+        if self.voices.contains_key(&(phase, attempt)) {
+            return Ok(());
+        }
+        let run = &self.site.run;
+        let header = run.inbox_header(&phase, attempt);
+        let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
+        let tail = Tail::new(&run.worker_journal(&phase, attempt));
+        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0, sound: true });
+        let (lock, wake) = (run.life_lock(&phase, attempt), self.sender.clone());
+        let watch = move || {
+            // A lock that cannot be waited for is as good as free: the next attempt takes it anew.
+            life::wait_gone(&lock).ok();
+            wake.send(Wake::Gone(phase, attempt)).ok();
+        };
+        std::thread::Builder::new()
+            .name("mow-life".to_owned())
+            .spawn(watch)
+            .map_err(EngineError::io("start a thread"))?;
+        Ok(())
+    }
+
+    /// Reads what a worker wrote.
+    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
+        let Some(voice) = self.voices.get_mut(&key).filter(|voice| voice.sound) else {
+            return;
+        };
+        let (phase, attempt) = key;
+        let records = voice.tail.poll().unwrap_or_else(|error| {
+            // The worker is ended, and what it committed is looked at by the next attempt.
+            voice.sound = false;
+            let reason =
+                format!("its journal cannot be read: {}", EngineError::from(error).sentence());
+            let (seq, report) = (voice.tail.last_seq() + 1, Report::Failed { reason });
+            inputs.push(Input::Report { phase, attempt, seq, report });
+            Vec::new()
+        });
+        for record in records {
+            let report = match record.parse::<worker::Event>() {
+                Ok(worker::Event::Reported(report)) => report,
+                Ok(_) => continue,
+                // What is no event is not ours; it is shown, and changes nothing.
+                Err(_) => Report::Note { text: "an unreadable record".to_owned() },
+            };
+            inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
+        }
+    }
+
+    /// Tells workers what is in this journal now.
+    fn confirm(&mut self) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        for voice in self.voices.values_mut() {
+            let seq = voice.tail.last_seq();
+            if seq > voice.confirmed {
+                voice.inbox.append(now, &[Note::Through { seq }])?;
+                voice.confirmed = seq;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what has changed in files.
+    fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.bell.reset();
+        let commands = self.commands.poll().unwrap_or_else(|error| {
+            let problem = EngineError::from(error).sentence();
+            if self.commands_problem.as_ref() != Some(&problem) {
+                self.face.warn(&format!("no commands can be taken: {problem}"));
+                self.commands_problem = Some(problem);
+            }
+            Vec::new()
+        });
+        for record in commands {
+            if let Ok(command) = record.parse::<Command>() {
+                inputs.push(Input::Command { seq: record.seq, command });
+            }
+        }
+        let keys: Vec<_> = self.voices.keys().copied().collect();
+        for key in keys {
+            self.hear(key, inputs);
+        }
+        let path = self.site.project.planning.join("ROADMAP.md");
+        let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
+        if seen != self.roadmap_seen || self.first {
+            self.read_roadmap(lead, seen, inputs);
+        }
+        Ok(())
+    }
+
+    /// Puts what the roadmap says now to the lead.
+    ///
+    /// A file that has just lost phases may be in the middle of being written: it is believed when
+    /// it still says so after a while.
+    fn read_roadmap(
+        &mut self,
+        lead: &Lead,
+        seen: Option<(SystemTime, u64)>,
+        inputs: &mut Vec<Input>,
+    ) {
+        let read = roadmap::reread(&self.site.project, lead, &self.chosen);
+        let Some((scope, phases)) = read else { return };
+        let is_there = |number: &PhaseNumber| phases.iter().any(|spec| spec.number == *number);
+        let lost = lead
+            .phases
+            .values()
+            .any(|track| track.status == Status::Waiting && !is_there(&track.spec.number));
+        let now = self.clock.now();
+        let since = *self.lost_since.get_or_insert(now);
+        if lost && now < since + BELIEVE_LOSS_MS {
+            return;
+        }
+        (self.roadmap_seen, self.first, self.lost_since) = (seen, false, None);
+        inputs.push(Input::Roadmap { scope, phases });
+    }
+
+    fn interrupt(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.interrupts += 1;
+        match self.interrupts {
+            1 => inputs.push(Input::Hold(Hold::Draining)),
+            2 => inputs.push(Input::Hold(Hold::Stopping)),
+            _ => {
+                return Err(EngineError::refused(
+                    "stopped; the workers go on by themselves",
+                    "mow run takes them up again",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn next_wake(&mut self, until: Option<u64>) -> Option<Wake> {
+        let now = self.clock.now();
+        let project = (!self.dirty.is_empty()).then_some(self.projected_at + PROJECT_EVERY_MS);
+        let until = until.into_iter().chain(project).min();
+        let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
+        match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
+            Ok(wake) => Some(wake),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
+        }
+    }
+
+    fn project(&mut self, lead: &Lead) {
+        let now = self.clock.now();
+        if self.dirty.is_empty() || now < self.projected_at + PROJECT_EVERY_MS {
+            return;
+        }
+        self.projected_at = now;
+        let dirty = std::mem::take(&mut self.dirty);
+        let news = std::mem::take(&mut self.news);
+        let written = self.projection.write(lead, &dirty);
+        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
+            // Nothing depends on the picture; it is drawn again after a while.
+            self.face.warn(&format!("cannot write the planning files: {}", error.sentence()));
+            self.projected_at = now + PROJECT_AGAIN_MS;
+            self.dirty = dirty;
+        }
+    }
+
+    /// Brings the planning files up to date at the end.
+    pub(super) fn finish(&mut self, lead: &Lead) -> Result<(), EngineError> {
+        let dirty = std::mem::take(&mut self.dirty);
+        self.projection.write(lead, &dirty)?;
+        self.projection.feed(&std::mem::take(&mut self.news))
+    }
+
+    /// Has worktrees made for what starts next.
+    fn make_ahead(&mut self, lead: &Lead) {
+        let soon: Vec<_> =
+            lead.soon().into_iter().filter(|number| self.ahead.insert(*number)).collect();
+        if !soon.is_empty() {
+            self.hands.make_ahead(soon, lead.tip.clone());
+        }
+    }
+}
+
+impl World<Lead> for LeadWorld<'_> {
+    type Error = EngineError;
+
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn wait(&mut self, lead: &Lead, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
+        let mut inputs = std::mem::take(&mut self.begin);
+        if !inputs.is_empty() {
+            return Ok(inputs);
+        }
+        let mut next = if self.first { None } else { self.next_wake(until) };
+        let mut gone = Vec::new();
+        while let Some(wake) = next {
+            match wake {
+                Wake::Files => {}
+                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
+                Wake::Interrupted => self.interrupt(&mut inputs)?,
+            }
+            next = self.receiver.try_recv().ok();
+        }
+        self.look(lead, &mut inputs)?;
+        for (phase, attempt) in gone {
+            // Everything it wrote is read by now: it was gone before we looked.
+            inputs.push(Input::Gone { phase, attempt });
+        }
+        Ok(inputs)
+    }
+
+    fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
+        self.journal.append(now, events)?;
+        Ok(())
+    }
+
+    fn release(&mut self, lead: &Lead, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+        match &effect {
+            Effect::Tell { phase, attempt, n, note } => {
+                self.attend(*phase, *attempt)?;
+                let now = self.clock.now();
+                let path = self.site.run.worker_inbox(phase, *attempt);
+                if let Some(voice) = self.voices.get_mut(&(*phase, *attempt)) {
+                    super::start::tell(&path, &mut voice.inbox, (*n, note), now)?;
+                }
+                self.sender.send(Wake::Finished(id, Outcome::Done)).ok();
+                return Ok(());
+            }
+            // What is committed at the end is the picture of the end.
+            Effect::Close { .. } => {
+                self.dirty.extend(lead.phases.keys());
+                let dirty = std::mem::take(&mut self.dirty);
+                self.projection.write(lead, &dirty)?;
+                self.projection.write_progress(lead)?;
+            }
+            _ => {}
+        }
+        self.hands.begin(id, effect)
+    }
+
+    fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
+        if !events.is_empty() {
+            self.dirty.extend(events.iter().filter_map(Event::phase));
+            self.news.extend(events.iter().filter_map(|event| feed::entry(event, self.lean)));
+            self.make_ahead(lead);
+            for track in lead.live() {
+                if matches!(track.status, Status::Running | Status::Ending) {
+                    self.attend(track.spec.number, track.attempt)?;
+                }
+            }
+            self.voices.retain(|(phase, attempt), _| {
+                lead.phases
+                    .get(phase)
+                    .is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
+            });
+            self.confirm()?;
+            let now = self.clock.now();
+            self.face.show(lead, events, now);
+        }
+        self.project(lead);
+        if self.first || !self.begin.is_empty() {
+            return Ok(true);
+        }
+        Ok(match lead.standing() {
+            Standing::Moving => true,
+            Standing::Done => false,
+            Standing::Waiting | Standing::Failed => self.stay && self.interrupts == 0,
+        })
+    }
+}

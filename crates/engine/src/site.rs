@@ -1,0 +1,107 @@
+//! Where a run takes place: the project, its worktrees, the files of the run.
+
+use std::path::{Path, PathBuf};
+
+use mow_core::phase::PhaseNumber;
+use mow_store::config::Config;
+use mow_store::disk;
+use mow_store::project::Project;
+use mow_store::run_files::RunDir;
+use mow_store::worktree_home::{self, Home};
+use mow_store::{manifest, phase_dirs};
+
+use crate::EngineError;
+
+/// Where a run takes place.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The project as the main worktree has it.
+    pub project: Project,
+    /// The files of the run.
+    pub run: RunDir,
+    /// The program that workers are started with.
+    pub exe: PathBuf,
+}
+
+impl Site {
+    /// Finds the site of a run.
+    pub fn new(project: &Project, run: &str, exe: &Path) -> Result<Self, EngineError> {
+        let project = project.in_main_worktree()?;
+        let run = RunDir::new(&project.engine_dir, run)?;
+        Ok(Self { project, run, exe: exe.to_path_buf() })
+    }
+
+    /// Loads the settings; a file that is no JSON counts as empty.
+    pub fn config(&self) -> Result<Config, EngineError> {
+        config(&self.project)
+    }
+
+    /// Returns the top of the main worktree.
+    pub fn top(&self) -> &Path {
+        self.project.repository.as_ref().map_or(&self.project.root, |repository| &repository.top)
+    }
+
+    /// Returns where the project lies below the top of its repository.
+    pub fn below_top(&self) -> &Path {
+        self.project.root.strip_prefix(self.top()).unwrap_or(Path::new(""))
+    }
+
+    /// Returns the home of the worktrees.
+    pub fn home(&self) -> Result<Home, EngineError> {
+        Ok(Home::resolve(self.top(), &self.config()?)?)
+    }
+
+    /// Returns the name, path and branch of a phase's worktree: those it has, or is to have.
+    pub fn worktree(&self, phase: &PhaseNumber) -> Result<Place, EngineError> {
+        let home = self.home()?;
+        let bytes = disk::read(&home.manifest())?.unwrap_or_default();
+        let known = manifest::parse(&bytes).ok();
+        let known = known.as_ref().and_then(|manifest| manifest.find_phase(phase));
+        let name = known.map_or_else(|| home.name(phase), |(name, _)| name.to_owned());
+        let text = |key: &str| known.and_then(|(_, entry)| entry.text(key));
+        let path = text("path").map_or_else(|| home.dir.join(&name), PathBuf::from);
+        let branch = text("branch").unwrap_or_else(|| worktree_home::branch(phase));
+        Ok(Place { path: home.root.join(path), name, branch, home })
+    }
+
+    /// Returns the planning directory of a worktree.
+    pub fn planning_in(&self, worktree: &Path) -> PathBuf {
+        worktree.join(self.below_top()).join(".planning")
+    }
+
+    /// Returns the name of a phase's directory, whether it is there or not.
+    pub fn phase_dir_name(&self, planning: &Path, phase: &PhaseNumber, name: &str) -> String {
+        let there = phase_dirs::find(planning, &phase.to_string());
+        there.map_or_else(
+            || format!("{}-{}", phase.padded(), mow_core::slug::slug(name)),
+            |dir| dir.name,
+        )
+    }
+
+    /// Returns the word that marks all processes of an attempt.
+    pub fn token(&self, phase: &PhaseNumber, attempt: u32) -> String {
+        format!("{}/{}/{attempt}", self.run.run(), phase.padded())
+    }
+}
+
+/// Loads a project's settings with the environment laid over them.
+pub fn config(project: &Project) -> Result<Config, EngineError> {
+    let bytes = disk::read(&project.planning.join("config.json"))?.unwrap_or_default();
+    let config = Config::parse(&bytes).unwrap_or_default();
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Ok(config.with_overrides(variables))
+}
+
+/// The worktree of a phase.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its name in the manifest.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// The home it is in.
+    pub home: Home,
+}

@@ -1,0 +1,55 @@
+//! The worker of a phase as a process: it outlives the lead, and the lead reads what it wrote.
+//!
+//! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
+//! [`work`].
+
+mod desk;
+mod evidence;
+mod look;
+mod paper;
+mod role;
+mod task;
+mod world;
+
+use mow_core::phase::PhaseNumber;
+use mow_core::report::Note;
+use mow_core::worker::{Input, Worker};
+use mow_host::life::Life;
+use mow_host::process;
+use mow_store::journal::{Journal, Tail};
+
+use crate::EngineError;
+use crate::drive::drive;
+use crate::site::Site;
+use desk::Desk;
+pub(crate) use desk::commits_docs;
+use world::WorkerWorld;
+
+/// Carries one attempt of a phase to its end.
+///
+/// A second process for the same attempt ends at once, so that it does not matter how often a
+/// worker is started.
+pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+    process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
+    let lock = site.run.life_lock(&phase, attempt);
+    let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let path = site.run.worker_journal(&phase, attempt);
+    let header = site.run.worker_header(&phase, attempt);
+    let (journal, said) = Journal::open(&path, &header)?;
+    if !said.is_empty() {
+        // Somebody has worked under this number before; the lead will begin a new attempt.
+        return Ok(());
+    }
+    let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt));
+    let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());
+    let Some(Note::Brief(brief)) = brief else {
+        return Err(EngineError::refused(
+            format!("phase {phase} has no brief for attempt {attempt}"),
+            "workers are started by `mow run`",
+        ));
+    };
+    let desk = Desk::new(site, &brief)?;
+    let begin = Input::Begin { brief, pid: std::process::id() };
+    let mut world = WorkerWorld::new(desk, journal, inbox, begin);
+    drive(&mut Worker::default(), &mut world)
+}

@@ -1,0 +1,152 @@
+//! What a worker lives in: its journal, its inbox, and a thread for what it is doing.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use mow_core::report::Note;
+use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
+use mow_store::journal::{Journal, Tail};
+
+use super::desk::Desk;
+use crate::EngineError;
+use crate::clock::Clock;
+use crate::drive::World;
+use crate::watch::{self, Bell, LOOK_EVERY};
+
+/// What wakes a worker.
+enum Wake {
+    /// A file changed.
+    Files,
+    /// An effect came to its end.
+    Finished(u64, Outcome),
+}
+
+pub(super) struct WorkerWorld {
+    desk: Arc<Desk>,
+    journal: Journal,
+    inbox: Tail,
+    begin: Option<Input>,
+    clock: Clock,
+    bell: Bell,
+    sender: Sender<Wake>,
+    receiver: Receiver<Wake>,
+    /// Since when the lead has not confirmed what it was told.
+    unheard_since: Option<u64>,
+    confirmed: u64,
+    noted: bool,
+}
+
+impl WorkerWorld {
+    pub(super) fn new(desk: Desk, journal: Journal, inbox: Tail, begin: Input) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let bell = Bell::default();
+        let (own, wake) = (desk.inbox_name(), sender.clone());
+        let concerns = move |name: &str| name == own;
+        watch::watch(&[desk.site.run.path()], concerns, bell.clone(), move || {
+            wake.send(Wake::Files).is_ok()
+        });
+        Self {
+            desk: Arc::new(desk),
+            journal,
+            inbox,
+            begin: Some(begin),
+            clock: Clock::default(),
+            bell,
+            sender,
+            receiver,
+            unheard_since: None,
+            confirmed: 0,
+            noted: false,
+        }
+    }
+
+    /// Reads what the lead says.
+    fn listen(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.bell.reset();
+        for record in self.inbox.poll()? {
+            match record.parse::<Note>()? {
+                Note::Through { seq } => self.confirmed = self.confirmed.max(seq),
+                note => inputs.push(Input::Told(note)),
+            }
+        }
+        if self.confirmed >= self.journal.last_seq() {
+            (self.unheard_since, self.noted) = (None, false);
+        }
+        Ok(())
+    }
+
+    /// Notes, once, that the lead has been silent for too long.
+    fn complain(&mut self, inputs: &mut Vec<Input>) {
+        let now = self.clock.now();
+        let patience = self.desk.ack_timeout_ms();
+        let Some(since) = self.unheard_since.filter(|since| now >= since + patience) else {
+            return;
+        };
+        if !self.noted {
+            self.noted = true;
+            let seconds = (now - since) / 1_000;
+            let text = format!("The lead has not answered for {seconds} s; going on without it.");
+            inputs.push(Input::Unheard { text });
+        }
+    }
+}
+
+impl World<Worker> for WorkerWorld {
+    type Error = EngineError;
+
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn wait(&mut self, _worker: &Worker, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
+        if let Some(begin) = self.begin.take() {
+            return Ok(vec![begin]);
+        }
+        let left = until.map(|until| until.saturating_sub(self.clock.now()));
+        let patience = left.map_or(LOOK_EVERY, |left| LOOK_EVERY.min(Duration::from_millis(left)));
+        let mut inputs = Vec::new();
+        let mut next = match self.receiver.recv_timeout(patience) {
+            Ok(wake) => Some(wake),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
+        };
+        while let Some(wake) = next {
+            if let Wake::Finished(id, outcome) = wake {
+                inputs.push(Input::Finished { id, outcome });
+            }
+            next = self.receiver.try_recv().ok();
+        }
+        self.listen(&mut inputs)?;
+        self.complain(&mut inputs);
+        Ok(inputs)
+    }
+
+    fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
+        self.journal.append(now, events)?;
+        self.unheard_since.get_or_insert(now);
+        Ok(())
+    }
+
+    fn release(
+        &mut self,
+        _worker: &Worker,
+        (id, effect): (u64, Effect),
+    ) -> Result<(), EngineError> {
+        let (desk, sender) = (Arc::clone(&self.desk), self.sender.clone());
+        if effect == Effect::Interrupt {
+            desk.stop.stop();
+            return Ok(());
+        }
+        let act = move || {
+            let outcome = desk.perform(&effect);
+            sender.send(Wake::Finished(id, outcome)).ok();
+        };
+        let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
+        thread.map(drop).map_err(EngineError::io("start a thread"))
+    }
+
+    fn settle(&mut self, worker: &Worker, _events: &[Event]) -> Result<bool, EngineError> {
+        Ok(!worker.ended)
+    }
+}

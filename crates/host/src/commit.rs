@@ -1,0 +1,219 @@
+//! Commits in a worktree, and the trailers that tell later what was committed.
+//!
+//! These are commits of the user's code, so the user's hooks and signing take part, and their
+//! refusal is an error with all they said. A caller that may have been here before asks
+//! [`has_trailer`] first; without changes nothing is committed.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::git::{Answer, Git, GitError};
+
+/// How much of what git and its hooks said is kept.
+const OUTPUT_BYTES_MAX: usize = 8192;
+
+/// Why nothing was committed.
+#[derive(Debug, Error)]
+pub enum CommitError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The repository has no commit to build on.
+    #[error("the repository at {dir} has no commits yet")]
+    NoCommits {
+        /// Where git looked.
+        dir: PathBuf,
+    },
+    /// Git does not know in whose name to commit.
+    #[error("git does not know your name and address: {said}")]
+    NoIdentity {
+        /// What git said.
+        said: String,
+    },
+    /// Git, a hook or the signing program did not let it pass.
+    #[error("the commit was refused: {output}")]
+    Refused {
+        /// The end of what they said, line by line.
+        output: String,
+    },
+}
+
+/// What to commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// All changes and all new files that are not ignored.
+    All,
+    /// Only these files, or those below these directories, relative to the worktree.
+    Only(Vec<String>),
+    /// All changes and new files but those below this directory.
+    AllBut(String),
+}
+
+/// Returns the last commit of a worktree.
+pub fn head(worktree: &Git) -> Result<String, CommitError> {
+    let none = || CommitError::NoCommits { dir: worktree.dir().to_path_buf() };
+    worktree.commit_of("HEAD")?.ok_or_else(none)
+}
+
+/// Fails when git does not know in whose name to commit.
+pub fn identity_ok(git: &Git) -> Result<(), CommitError> {
+    for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+        let answer = git.ask(&["var", who])?;
+        if !answer.success {
+            return Err(CommitError::NoIdentity { said: answer.complaint() });
+        }
+    }
+    Ok(())
+}
+
+/// Commits changes; `None` when there are none.
+///
+/// With [`Paths::Only`] nothing else goes in, even when it is staged.
+pub fn commit_paths(
+    worktree: &Git,
+    paths: &Paths,
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<Option<String>, CommitError> {
+    head(worktree)?;
+    let changed = changed(worktree, paths)?;
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    identity_ok(worktree)?;
+    // As a list that git reads, for there may be more of them than an argument list takes.
+    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
+    worktree.run_with(&add, &changed)?;
+    if nothing_differs(worktree, &changed)? {
+        return Ok(None);
+    }
+    let mut args =
+        vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
+    let message = with_trailers(message, trailers);
+    args.extend(["--quiet", "--cleanup=whitespace", "--no-edit", "--message", &message]);
+    // Git refuses a part of the changes while a merge is in progress, but not all of them.
+    let answer = if *paths == Paths::All {
+        worktree.ask(&args)?
+    } else {
+        args.extend(["--only"].iter().chain(&from_list));
+        worktree.ask_with(&args, &changed)?
+    };
+    if !answer.success {
+        return Err(CommitError::Refused { output: said(&answer) });
+    }
+    head(worktree).map(Some)
+}
+
+/// Makes a commit without changes, as a mark.
+pub fn commit_mark(
+    worktree: &Git,
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<String, CommitError> {
+    identity_ok(worktree)?;
+    let message = with_trailers(message, trailers);
+    // The user's hooks check changes; here are none.
+    let args =
+        ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
+    let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
+    if !answer.success {
+        return Err(CommitError::Refused { output: said(&answer) });
+    }
+    head(worktree)
+}
+
+/// Returns the newest commit after `base` that carries a trailer.
+pub fn has_trailer(
+    worktree: &Git,
+    base: &str,
+    key: &str,
+    value: &str,
+) -> Result<Option<String>, CommitError> {
+    let range = format!("{base}..HEAD");
+    Ok(find_trailers(worktree, &[&range], &[(key, value)])?)
+}
+
+/// Returns a message with trailers as its last paragraph.
+pub fn with_trailers(message: &str, trailers: &[(&str, &str)]) -> String {
+    let mut text = format!("{}\n", message.trim_end());
+    for (at, (key, value)) in trailers.iter().enumerate() {
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let gap = if at == 0 { "\n" } else { "" };
+        text.push_str(&format!("{gap}{key}: {value}\n"));
+    }
+    text
+}
+
+/// Returns the newest commit of those that `git log` lists which carries all the trailers.
+pub(crate) fn find_trailers(
+    git: &Git,
+    which: &[&str],
+    wanted: &[(&str, &str)],
+) -> Result<Option<String>, GitError> {
+    let mut args = vec!["log", "-z", "--format=%H%n%(trailers:only=true,unfold=true)"];
+    args.extend(which);
+    args.push("--");
+    let output = git.plumbing().run(&args)?.stdout;
+    let text = String::from_utf8_lossy(&output);
+    let found = text.split('\0').find_map(|record| {
+        let (commit, lines) = record.split_once('\n')?;
+        let trailers = parse_trailers(lines);
+        wanted.iter().all(|pair| trailers.contains(pair)).then(|| commit.to_owned())
+    });
+    Ok(found)
+}
+
+/// Reads the lines of a paragraph of trailers.
+pub(crate) fn parse_trailers(paragraph: &str) -> Vec<(&str, &str)> {
+    let pairs = paragraph.lines().filter_map(|line| line.split_once(':'));
+    pairs.map(|(key, value)| (key.trim(), value.trim())).collect()
+}
+
+/// Returns the paths that have something to commit, each with a NUL byte behind it.
+fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
+    let mut args = vec!["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames"];
+    args.extend(["--untracked-files=all", "--"]);
+    if let Paths::Only(paths) = paths {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        args.extend(paths.iter().map(String::as_str));
+    }
+    let output = worktree.run(&args)?.stdout;
+    let mut changed = Vec::new();
+    let is_left = |path: &[u8]| match paths {
+        Paths::AllBut(dir) => {
+            let rest = path.strip_prefix(dir.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        }
+        _ => false,
+    };
+    // Two letters and a space stand before each path. A path with a slash at its end is a
+    // repository of its own, which is none of our files.
+    for line in output.split(|byte| *byte == 0).filter(|line| line.len() > 3) {
+        if !line.ends_with(b"/") && !is_left(&line[3..]) {
+            changed.extend_from_slice(&line[3..]);
+            changed.push(0);
+        }
+    }
+    Ok(changed)
+}
+
+/// Returns whether the staged paths are the same as in the last commit after all.
+fn nothing_differs(worktree: &Git, paths: &[u8]) -> Result<bool, GitError> {
+    let staged = worktree.run(&["diff", "--cached", "--name-only", "--no-renames", "-z"])?.stdout;
+    let staged: std::collections::BTreeSet<&[u8]> = staged.split(|byte| *byte == 0).collect();
+    let mut paths = paths.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(!paths.any(|path| staged.contains(path)))
+}
+
+fn said(answer: &Answer) -> String {
+    let both = [&answer.stdout[..], &answer.stderr[..]].concat();
+    let from = both.len().saturating_sub(OUTPUT_BYTES_MAX);
+    String::from_utf8_lossy(&both[from..]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

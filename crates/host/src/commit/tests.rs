@@ -1,0 +1,113 @@
+//! Commits with and without the user's consent.
+
+use std::fs;
+
+use super::*;
+use crate::test_repository::Repository;
+
+fn only(paths: &[&str]) -> Paths {
+    Paths::Only(paths.iter().map(|&path| path.to_owned()).collect())
+}
+
+#[test]
+fn only_the_named_paths_go_in() {
+    let repository = Repository::new();
+    repository.write("gone", "g\n");
+    repository.commit("second");
+    repository.write("dir/new [1].txt", "n\n");
+    repository.write("staged", "s\n");
+    repository.say(&["add", "staged"]);
+    repository.write("file", "two\n");
+    fs::remove_file(repository.root().join("gone")).unwrap();
+    let paths = only(&["dir", "gone", "not there"]);
+    let commit = commit_paths(&repository.git, &paths, "work\n\nbody", &[("Mow-Plan", "03-01")]);
+    let commit = commit.unwrap().unwrap();
+    let names = repository.say(&["show", "--name-status", "--format=%B", &commit]);
+    assert_eq!(names, "work\n\nbody\n\nMow-Plan: 03-01\n\n\nA\tdir/new [1].txt\nD\tgone");
+    assert_eq!(repository.say(&["status", "--porcelain"]), " M file\nA  staged");
+    assert_eq!(commit_paths(&repository.git, &paths, "again", &[]).unwrap(), None);
+    assert_eq!(commit_paths(&repository.git, &only(&[]), "none", &[]).unwrap(), None);
+}
+
+#[test]
+fn all_is_all_that_is_not_ignored() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "ignored\n");
+    repository.write("ignored", "i\n");
+    repository.write("file", "two\n");
+    repository.write("inner/code", "c\n");
+    Git::new(repository.root().join("inner")).run(&["init", "-q"]).unwrap();
+    let commit = commit_paths(&repository.git, &Paths::All, "all", &[]).unwrap();
+    assert_eq!(commit, repository.git.commit_of("HEAD").unwrap());
+    assert_eq!(repository.say(&["show", "--name-only", "--format="]), ".gitignore\nfile");
+    assert_eq!(commit_paths(&repository.git, &Paths::All, "all", &[]).unwrap(), None);
+}
+
+#[test]
+fn hooks_take_part_and_their_refusal_is_told() {
+    let repository = Repository::new();
+    repository.hook("pre-commit", "echo formatted; echo 'line 7 is wrong' >&2; exit 1");
+    repository.write("file", "two\n");
+    let error = commit_paths(&repository.git, &Paths::All, "work", &[]).unwrap_err();
+    let CommitError::Refused { output } = error else { panic!("{error}") };
+    assert!(output.contains("formatted") && output.contains("line 7 is wrong"), "{output}");
+    assert_eq!(repository.say(&["log", "--format=%s"]), "first");
+    repository.hook("pre-commit", "exit 0");
+    let again = commit_paths(&repository.git, &Paths::All, "work", &[]).unwrap();
+    assert!(again.is_some(), "what the first time staged is no hindrance");
+}
+
+#[test]
+fn trailers_are_found_as_trailers_only() {
+    let repository = Repository::new();
+    let base = head(&repository.git).unwrap();
+    repository.write("file", "two\n");
+    let trailers = [("Mow-Phase", "03"), ("Mow-Plan", "03-01"), ("Mow-Odd", "a\n b")];
+    let message = "work\n\nCo-authored-by: A <a@example.com>";
+    let commit = commit_paths(&repository.git, &Paths::All, message, &trailers).unwrap().unwrap();
+    repository.write("file", "three\n");
+    commit_paths(&repository.git, &Paths::All, "say\n\nMow-Plan: 03-02\n\nnot a trailer", &[])
+        .unwrap();
+    let find = |key, value| has_trailer(&repository.git, &base, key, value).unwrap();
+    assert_eq!(find("Mow-Plan", "03-01").as_ref(), Some(&commit));
+    assert_eq!(find("Mow-Odd", "a b").as_ref(), Some(&commit));
+    assert_eq!(find("Mow-Plan", "03-0"), None);
+    assert_eq!(find("Mow-Plan", "03-02"), None);
+    let after = has_trailer(&repository.git, &commit, "Mow-Plan", "03-01").unwrap();
+    assert_eq!(after, None, "only what came after the base counts");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let empty = Repository::empty();
+    empty.write("file", "f\n");
+    let error = commit_paths(&empty.git, &Paths::All, "work", &[]).unwrap_err();
+    assert!(matches!(error, CommitError::NoCommits { .. }), "{error}");
+    let repository = Repository::new();
+    identity_ok(&repository.git).unwrap();
+    repository.say(&["config", "user.name", ""]);
+    repository.write("file", "two\n");
+    let error = commit_paths(&repository.git, &Paths::All, "work", &[]).unwrap_err();
+    assert!(matches!(error, CommitError::NoIdentity { .. }), "{error}");
+}
+
+#[test]
+fn a_message_keeps_lines_that_look_like_comments() {
+    let repository = Repository::new();
+    repository.say(&["config", "commit.cleanup", "strip"]);
+    repository.write("file", "two\n");
+    commit_paths(&repository.git, &Paths::All, "work\n\n# 3 things", &[]).unwrap();
+    assert_eq!(repository.say(&["show", "-s", "--format=%B"]).trim(), "work\n\n# 3 things");
+}
+
+#[test]
+fn a_merge_in_progress_is_finished() {
+    let repository = Repository::new();
+    repository.say(&["checkout", "-q", "-b", "side"]);
+    repository.write("side", "s\n");
+    repository.commit("side");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.say(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
+    let commit = commit_paths(&repository.git, &Paths::All, "merge", &[]).unwrap().unwrap();
+    assert!(repository.git.is_ancestor("side", &commit).unwrap());
+}

@@ -1,0 +1,169 @@
+//! Brings the user's branch along to what a run has merged, without touching the user's work.
+//!
+//! A branch that is checked out nowhere is moved by compare-and-swap. One that is checked out is
+//! fast-forwarded in that checkout, which leaves unrelated changes alone; git itself may refuse,
+//! and then nothing has changed and the answer names the one command that finishes the job. A
+//! branch that is checked out is never moved behind its back: its owner would see the merge as
+//! staged deletions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::git::index::{Entry, tree_entries};
+use crate::git::{Git, GitError};
+
+/// What came of following.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// The branch stands at the commit now.
+    Updated,
+    /// The branch contains the commit already.
+    UpToDate,
+    /// It cannot follow; nothing was changed.
+    Refused {
+        /// Why.
+        reason: String,
+        /// What the user can do about it.
+        command_to_finish: String,
+    },
+}
+
+/// Moves a branch forward to a commit.
+///
+/// `stage_equal` names files that the engine edits live in the checkout. Those that are already as
+/// the commit has them would stand in git's way only because they are not committed, so they are
+/// staged first, unless the user has staged something else there.
+pub fn follow(
+    root: &Path,
+    branch: &str,
+    commit: &str,
+    stage_equal: &[String],
+) -> Result<Followed, GitError> {
+    let git = Git::new(root).plumbing();
+    let full = format!("refs/heads/{branch}");
+    let Some(old) = git.commit_of(&full)? else {
+        let command_to_finish = format!("git branch {} {commit}", quoted(branch));
+        return Ok(refused(format!("there is no branch {branch}"), command_to_finish));
+    };
+    if git.is_ancestor(commit, &old)? {
+        return Ok(Followed::UpToDate);
+    }
+    let checkout = checkout(&git, &full)?;
+    if !git.is_ancestor(&old, commit)? {
+        let place = checkout.map_or_else(|| root.to_path_buf(), |(path, _)| path);
+        let command = format!("git -C {} merge {commit}", quoted(&place.to_string_lossy()));
+        let reason = format!("{branch} has commits that the run does not know");
+        return Ok(refused(reason, command));
+    }
+    match checkout {
+        None => swap(&git, &full, commit, &old),
+        Some((path, true)) => fast_forward(&path, commit, stage_equal),
+        Some((path, false)) => {
+            let place = quoted(&path.to_string_lossy());
+            let reason = format!("{branch} is in the middle of a rebase in {}", path.display());
+            Ok(refused(reason, format!("git -C {place} merge --ff-only {commit}")))
+        }
+    }
+}
+
+fn refused(reason: String, command_to_finish: String) -> Followed {
+    Followed::Refused { reason, command_to_finish }
+}
+
+/// Finds where a branch is checked out, and whether it is so plainly or by a rebase.
+fn checkout(git: &Git, full: &str) -> Result<Option<(PathBuf, bool)>, GitError> {
+    for worktree in git.worktrees()? {
+        // A worktree whose directory was deleted has no files that could be confused.
+        if worktree.bare || (!worktree.path.exists() && !worktree.locked) {
+            continue;
+        }
+        if worktree.branch.as_deref() == Some(full) {
+            return Ok(Some((worktree.path, true)));
+        }
+        if worktree.branch.is_none() && is_rebasing(&worktree.path, full) {
+            return Ok(Some((worktree.path, false)));
+        }
+    }
+    Ok(None)
+}
+
+fn is_rebasing(path: &Path, full: &str) -> bool {
+    let Ok(dir) = Git::at_top(path).git_dir() else { return false };
+    ["rebase-merge/head-name", "rebase-apply/head-name"]
+        .iter()
+        .any(|name| fs::read_to_string(dir.join(name)).is_ok_and(|head| head.trim_end() == full))
+}
+
+fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitError> {
+    let answer = git.ask(&["update-ref", "-m", "mow: follow the run", full, commit, old])?;
+    if answer.success {
+        return Ok(Followed::Updated);
+    }
+    let command = format!("git fetch . {commit}:{}", quoted(full));
+    Ok(refused(answer.complaint(), command))
+}
+
+fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Followed, GitError> {
+    let git = Git::at_top(path).plumbing();
+    let staged = stage(&git, commit, stage_equal)?;
+    let merge = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", commit];
+    let answer = git.ask(&merge)?;
+    if answer.success {
+        return Ok(Followed::Updated);
+    }
+    unstage(&git, &staged)?;
+    let command = format!("git -C {} merge --ff-only {commit}", quoted(&path.to_string_lossy()));
+    Ok(refused(answer.complaint(), command))
+}
+
+/// Stages the files that are as the commit has them; returns those that were not staged before.
+fn stage(git: &Git, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError> {
+    let mut staged = Vec::new();
+    for path in paths {
+        let wanted = blob(git, commit, path)?;
+        let (Some(wanted), head) = (wanted, blob(git, "HEAD", path)?) else { continue };
+        let index = git.ask(&["ls-files", "--stage", "-z", "--", path])?.text();
+        let in_index = index.split(' ').nth(1).map(str::to_owned);
+        // Something else in the index is the user's.
+        if in_index != head || in_index.as_ref() == Some(&wanted) {
+            continue;
+        }
+        if !git.dir().join(path).is_file() {
+            continue;
+        }
+        let there = git.run(&["hash-object", "--path", path, "--", path])?.text();
+        let add = ["--literal-pathspecs", "add", "--force", "--", path];
+        if there == wanted && git.ask(&add)?.success {
+            staged.push(path.clone());
+        }
+    }
+    Ok(staged)
+}
+
+/// Takes back what was staged, so that a refusal leaves no trace.
+fn unstage(git: &Git, paths: &[String]) -> Result<(), GitError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut args = vec!["--literal-pathspecs", "reset", "--quiet", "HEAD", "--"];
+    args.extend(paths.iter().map(String::as_str));
+    git.run(&args).map(drop)
+}
+
+fn blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>, GitError> {
+    let entries = tree_entries(git, commit, &[path])?;
+    let entry = entries.into_iter().find(|entry| entry.path == path.as_bytes());
+    Ok(entry.map(|Entry { object, .. }| object))
+}
+
+/// Returns a word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Branches that can follow, and those that cannot.
+
+use super::*;
+use crate::test_repository::Repository;
+
+/// A repository on `main` with a live planning file, and a commit ahead of it.
+fn repository() -> (Repository, String) {
+    let repository = Repository::new();
+    repository.write("STATE.md", "old\n");
+    repository.write("mine", "m\n");
+    repository.commit("second");
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.write("STATE.md", "new\n");
+    repository.write("code", "c\n");
+    let ahead = repository.commit("ahead");
+    repository.say(&["checkout", "-q", "main"]);
+    (repository, ahead)
+}
+
+fn run(repository: &Repository, commit: &str) -> Followed {
+    let live = ["STATE.md".to_owned(), "none.md".to_owned()];
+    follow(&repository.root(), "main", commit, &live).unwrap()
+}
+
+#[test]
+fn a_branch_that_is_checked_out_nowhere_is_moved() {
+    let (repository, ahead) = repository();
+    repository.say(&["checkout", "-q", "--detach"]);
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["rev-parse", "main"]), ahead);
+    assert_eq!(run(&repository, &ahead), Followed::UpToDate);
+    assert_eq!(run(&repository, "main~1"), Followed::UpToDate);
+}
+
+#[test]
+fn a_checkout_follows_and_unrelated_work_stays() {
+    let (repository, ahead) = repository();
+    repository.write("mine", "changed\n");
+    repository.write("untracked", "u\n");
+    repository.hook("post-merge", "echo ran >hook-ran");
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.text("code"), "c\n");
+    assert_eq!(repository.say(&["status", "--porcelain"]), " M mine\n?? untracked");
+    assert_eq!(run(&repository, &ahead), Followed::UpToDate);
+}
+
+#[test]
+fn a_live_file_that_is_equal_already_is_no_hindrance() {
+    let (repository, ahead) = repository();
+    repository.write("STATE.md", "new\n");
+    // A crash after staging changes nothing.
+    let git = Git::at_top(&repository.root()).plumbing();
+    assert_eq!(stage(&git, &ahead, &["STATE.md".to_owned()]).unwrap(), ["STATE.md"]);
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_new_live_file_is_no_hindrance_either() {
+    let (repository, _) = repository();
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.write("none.md", "n\n");
+    let ahead = repository.commit("new file");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.write("none.md", "n\n");
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_refusal_leaves_everything_as_it_was() {
+    let (repository, ahead) = repository();
+    repository.write("STATE.md", "new\n");
+    repository.write("code", "in the way\n");
+    let before = repository.say(&["status", "--porcelain"]);
+    let Followed::Refused { reason, command_to_finish } = run(&repository, &ahead) else {
+        panic!()
+    };
+    assert!(reason.contains("code"), "{reason}");
+    assert!(command_to_finish.ends_with(&format!("merge --ff-only {ahead}")));
+    assert_eq!(repository.say(&["status", "--porcelain"]), before);
+    assert_eq!(repository.text("code"), "in the way\n");
+    fs::remove_file(repository.root().join("code")).unwrap();
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+}
+
+#[test]
+fn what_the_user_staged_stays_staged() {
+    let (repository, ahead) = repository();
+    repository.write("STATE.md", "of the user\n");
+    repository.say(&["add", "STATE.md"]);
+    repository.write("STATE.md", "new\n");
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    assert_eq!(repository.say(&["show", ":STATE.md"]), "of the user");
+}
+
+#[test]
+fn local_changes_are_never_stashed_away() {
+    let (repository, ahead) = repository();
+    repository.say(&["config", "merge.autoStash", "true"]);
+    repository.write("STATE.md", "of the user\n");
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    assert_eq!(repository.text("STATE.md"), "of the user\n");
+    assert_eq!(repository.say(&["stash", "list"]), "");
+}
+
+#[test]
+fn a_checkout_in_another_worktree_is_the_one_that_follows() {
+    let (repository, ahead) = repository();
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.say(&["worktree", "add", "-q", "else where", "main"]);
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.text("else where/code"), "c\n");
+    assert!(!repository.root().join("code").exists());
+}
+
+#[test]
+fn a_branch_with_commits_of_its_own_waits_for_the_user() {
+    let (repository, ahead) = repository();
+    repository.write("own", "o\n");
+    let own = repository.commit("own");
+    let Followed::Refused { command_to_finish, .. } = run(&repository, &ahead) else { panic!() };
+    let wanted = format!("git -C {} merge {ahead}", repository.root().display());
+    assert_eq!(command_to_finish, wanted);
+    assert_eq!(repository.say(&["rev-parse", "main"]), own);
+    let none = follow(&repository.root(), "no branch", &ahead, &[]).unwrap();
+    let Followed::Refused { command_to_finish, .. } = none else { panic!() };
+    assert_eq!(command_to_finish, format!("git branch 'no branch' {ahead}"));
+}
+
+#[test]
+fn a_branch_in_the_middle_of_a_rebase_is_left_alone() {
+    let (repository, ahead) = repository();
+    let old = repository.say(&["rev-parse", "main"]);
+    let stopped = repository.git.with_env("GIT_SEQUENCE_EDITOR", "sed -i 1s/pick/edit/");
+    stopped.run(&["rebase", "-q", "-i", "HEAD~1"]).unwrap();
+    assert_eq!(repository.git.current_branch().unwrap(), None);
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    assert_eq!(repository.say(&["rev-parse", "main"]), old);
+}

@@ -1,0 +1,147 @@
+//! An index of our own, to build trees in without touching the index of any worktree.
+//!
+//! It is a file in the directory that git keeps for the worktree, and goes away with the value.
+//! What a killed process left behind is removed by the next one that needs an index there.
+
+#![expect(clippy::disallowed_methods, reason = "these files are made and removed here alone")]
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, test_kill_process};
+
+use super::{Git, GitError};
+
+const PREFIX: &str = "mow-index.";
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// One file in an index or a tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    /// Names of files are bytes.
+    pub(crate) path: Vec<u8>,
+    /// The kind of file, as git writes it: `100644`.
+    pub(crate) mode: String,
+    pub(crate) object: String,
+}
+
+/// An index that only this value uses.
+pub(crate) struct PrivateIndex {
+    git: Git,
+    path: PathBuf,
+}
+
+impl Drop for PrivateIndex {
+    fn drop(&mut self) {
+        fs::remove_file(&self.path).ok();
+    }
+}
+
+impl PrivateIndex {
+    /// Makes an index that holds nothing.
+    pub(crate) fn empty(git: &Git) -> Result<Self, GitError> {
+        let dir = git.git_dir()?;
+        sweep(&dir);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("{PREFIX}{}.{number}", std::process::id()));
+        let git = git.with_env("GIT_INDEX_FILE", path.as_os_str());
+        Ok(Self { git, path })
+    }
+
+    /// Makes a copy of the worktree's own index, which knows which files are unchanged; one that
+    /// holds the last commit when there is none that can be used.
+    pub(crate) fn of_worktree(git: &Git) -> Result<Self, GitError> {
+        let index = Self::empty(git)?;
+        let own = git.git_dir()?.join("index");
+        let is_usable = copy_with_time(&own, &index.path).is_ok()
+            && index.git.ask(&["ls-files", "--unmerged"])?.success;
+        if !is_usable {
+            fs::remove_file(&index.path).ok();
+            if git.commit_of("HEAD")?.is_some() {
+                index.read_tree("HEAD")?;
+            }
+        }
+        Ok(index)
+    }
+
+    /// Returns git with this index.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Fills the index with a tree.
+    pub(crate) fn read_tree(&self, tree: &str) -> Result<(), GitError> {
+        self.git.run(&["read-tree", "--reset", tree]).map(drop)
+    }
+
+    /// Writes the index as a tree.
+    pub(crate) fn write_tree(&self) -> Result<String, GitError> {
+        Ok(self.git.run(&["write-tree"])?.text())
+    }
+
+    /// Removes paths, then sets entries.
+    pub(crate) fn edit(&self, removed: &[Vec<u8>], set: &[Entry]) -> Result<(), GitError> {
+        let mut input = Vec::new();
+        // A mode of zero removes; the name of the object has no meaning then.
+        let nothing = self.git.run(&["hash-object", "-t", "tree", "/dev/null"])?.text();
+        for path in removed {
+            input.extend_from_slice(format!("0 {nothing}\t").as_bytes());
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        for Entry { path, mode, object } in set {
+            input.extend_from_slice(format!("{mode} {object}\t").as_bytes());
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        if input.is_empty() {
+            return Ok(());
+        }
+        self.git.run_with(&["update-index", "-z", "--index-info"], &input).map(drop)
+    }
+}
+
+/// Copies an index together with the time of its last change.
+///
+/// Git trusts what an index says of a file unless the file changed at that time or later. With a
+/// later time it would overlook changes that were made right after the index was written.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let time = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.set_modified(time)
+}
+
+/// Returns the files of a tree below the given paths; all of them without any.
+pub(crate) fn tree_entries(git: &Git, tree: &str, paths: &[&str]) -> Result<Vec<Entry>, GitError> {
+    let mut args = vec!["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--"];
+    args.extend(paths);
+    Ok(git.run(&args)?.stdout.split(|byte| *byte == 0).filter_map(parse_entry).collect())
+}
+
+/// Reads `<mode> <kind> <object>\t<path>`.
+fn parse_entry(line: &[u8]) -> Option<Entry> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let mut words = std::str::from_utf8(&line[..tab]).ok()?.split(' ');
+    let (mode, _kind, object) = (words.next()?, words.next()?, words.next()?);
+    let path = line[tab + 1..].to_vec();
+    Some(Entry { path, mode: mode.to_owned(), object: object.to_owned() })
+}
+
+/// Removes the indexes of processes that are gone. What stays harms nobody.
+fn sweep(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('.'));
+        let pid = owner.and_then(|(pid, _)| Pid::from_raw(pid.parse().ok()?));
+        if pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH)) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! Keeps work that would otherwise be lost, under `refs/mow/rescue/<name>/<n>`.
+//!
+//! A rescue is a commit on top of the worktree's last one. It is made with a private index, so
+//! neither files nor the user's index change. Its second parent, if any, holds what was staged and
+//! changed again afterwards. Doing it again finds the same rescue and makes no second one.
+//! Ignored files are neither kept nor removed; repositories inside the worktree are left alone.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::git::index::PrivateIndex;
+use crate::git::{Git, GitError, locks, parse_names};
+
+/// How often another process may take the number that we were about to use.
+const TRIES_MAX: usize = 100;
+
+/// Why work could not be kept.
+#[derive(Debug, Error)]
+pub enum RescueError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// Some files cannot be read, so they cannot be kept either.
+    #[error("cannot keep {paths:?} of {worktree}")]
+    Unreadable {
+        /// The worktree.
+        worktree: PathBuf,
+        /// Its files.
+        paths: Vec<String>,
+    },
+    /// No free number was found.
+    #[error("cannot find a free name below {prefix}")]
+    Crowded {
+        /// The prefix of the references.
+        prefix: String,
+    },
+    /// There is no commit to go back to.
+    #[error("no commit {commit}")]
+    NoCommit {
+        /// The name that was given.
+        commit: String,
+    },
+}
+
+/// Work that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescued {
+    /// The reference that keeps it.
+    pub name: String,
+    /// The commit that holds it.
+    pub commit: String,
+}
+
+/// Keeps all that is not committed in a worktree; `None` when there is nothing.
+pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError> {
+    let git = worktree.plumbing();
+    let head = git.commit_of("HEAD")?;
+    let head_tree = match &head {
+        Some(head) => Some(git.run(&["rev-parse", &format!("{head}^{{tree}}")])?.text()),
+        None => None,
+    };
+    let index = PrivateIndex::of_worktree(&git)?;
+    // An index in the middle of a merge cannot be written; what it holds is in the files, too.
+    let staged = index.git().ask(&["write-tree"])?;
+    let staged = staged.success.then(|| staged.text());
+    add_all(&index)?;
+    let tree = index.write_tree()?;
+    let mut parents: Vec<String> = head.into_iter().collect();
+    if let Some(staged) =
+        staged.filter(|staged| Some(staged) != head_tree.as_ref() && *staged != tree)
+    {
+        parents.push(commit_tree(&git, &staged, &parents, "Staged before the rescue")?);
+    } else if head_tree.as_deref().unwrap_or(&empty_tree(&git)?) == tree {
+        return Ok(None);
+    }
+    if let Some(known) = find(&git, name, &tree, &parents)? {
+        return Ok(Some(known));
+    }
+    let message = format!("Uncommitted work of {name}");
+    let commit = commit_tree(&git, &tree, &parents, &message)?;
+    keep(&git, name, &commit).map(Some)
+}
+
+/// Keeps a commit from being forgotten; one that is kept under this name already is found again.
+pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError> {
+    let git = git.plumbing();
+    let prefix = prefix(name);
+    for _ in 0..TRIES_MAX {
+        let known = refs(&git, name)?;
+        if let Some((reference, _)) = known.iter().find(|(_, kept)| kept == commit) {
+            return Ok(Rescued { name: reference.clone(), commit: commit.to_owned() });
+        }
+        let numbers = known.iter().filter_map(|(name, _)| name.rsplit('/').next()?.parse().ok());
+        let next: u64 = numbers.max().unwrap_or(0) + 1;
+        let reference = format!("{prefix}{next}");
+        // The empty old value means that it must not exist: another may be as quick.
+        let message = format!("rescue: {name}");
+        let args = ["update-ref", "-m", &message, &reference, commit, ""];
+        let made = git.ask(&args)?;
+        if made.success {
+            return Ok(Rescued { name: reference, commit: commit.to_owned() });
+        }
+        if git.commit_of(&reference)?.is_none() {
+            git.run(&args)?;
+        }
+    }
+    Err(RescueError::Crowded { prefix })
+}
+
+/// Brings a worktree back to a commit, after all that this would lose has been kept.
+///
+/// That is what is not committed, and the commits of its branch that the commit does not contain.
+/// Nobody else may be at work in the worktree.
+pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>, RescueError> {
+    let git = worktree.plumbing();
+    let Some(commit) = git.commit_of(commit)? else {
+        return Err(RescueError::NoCommit { commit: commit.to_owned() });
+    };
+    locks::clear_stale(&git)?;
+    let mut kept: Vec<Rescued> = rescue(&git, name)?.into_iter().collect();
+    if let Some(head) = git.commit_of("HEAD")?
+        && !git.is_ancestor(&head, &commit)?
+    {
+        kept.push(keep(&git, name, &head)?);
+    }
+    // In this order, because the reset may change what is ignored, and ignored files are not kept:
+    // only what the rescue saw may go.
+    git.run(&["clean", "--quiet", "-d", "--force"])?;
+    git.run(&["reset", "--quiet", "--hard", &commit])?;
+    Ok(kept)
+}
+
+fn prefix(name: &str) -> String {
+    format!("refs/mow/rescue/{name}/")
+}
+
+/// Returns the references of this name and what they keep.
+fn refs(git: &Git, name: &str) -> Result<Vec<(String, String)>, GitError> {
+    let answer = git.run(&["for-each-ref", "--format=%(refname) %(objectname)", &prefix(name)])?;
+    let lines = answer.text();
+    let pairs = lines.lines().filter_map(|line| line.split_once(' '));
+    Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
+}
+
+/// Finds a rescue that holds the same.
+fn find(
+    git: &Git,
+    name: &str,
+    tree: &str,
+    parents: &[String],
+) -> Result<Option<Rescued>, GitError> {
+    for (name, commit) in refs(git, name)? {
+        let about = git.run(&["show", "--no-patch", "--format=%T %P", &commit])?.text();
+        let mut words = about.split_whitespace();
+        if words.next() != Some(tree) || words.clone().count() != parents.len() {
+            continue;
+        }
+        // The second parent is ours and has a time in it, so only its tree can be compared.
+        let is_same = words.zip(parents).enumerate().all(|(at, (theirs, ours))| {
+            theirs == ours || (at == 1 && same_tree(git, theirs, ours))
+        });
+        if is_same {
+            return Ok(Some(Rescued { name, commit }));
+        }
+    }
+    Ok(None)
+}
+
+fn same_tree(git: &Git, left: &str, right: &str) -> bool {
+    git.ask(&["diff-tree", "--quiet", left, right]).is_ok_and(|answer| answer.success)
+}
+
+/// Puts all files of the worktree into the index, as they are.
+fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
+    let git = index.git();
+    if git.ask(&["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--ignore-errors"])?.success
+    {
+        return Ok(());
+    }
+    let mut left = git.run(&["ls-files", "--others", "--exclude-standard", "-z"])?.stdout;
+    left.extend(git.run(&["diff-files", "--name-only", "-z"])?.stdout);
+    // A repository inside the worktree is no file of it, and a reset leaves it alone.
+    let paths: Vec<_> =
+        parse_names(&left).into_iter().filter(|path| !path.ends_with('/')).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    Err(RescueError::Unreadable { worktree: git.dir().to_path_buf(), paths })
+}
+
+fn empty_tree(git: &Git) -> Result<String, GitError> {
+    Ok(git.run(&["hash-object", "-t", "tree", "/dev/null"])?.text())
+}
+
+/// Makes a commit in our own name: the user need not have one for us to keep work.
+fn commit_tree(
+    git: &Git,
+    tree: &str,
+    parents: &[String],
+    message: &str,
+) -> Result<String, GitError> {
+    let git = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]
+        .iter()
+        .fold(git.clone(), |git, name| git.with_env(name, "mow"));
+    let git = ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]
+        .iter()
+        .fold(git, |git, name| git.with_env(name, "mow@localhost"));
+    let mut args = vec!["commit-tree", tree, "-m", message];
+    args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
+    Ok(git.run(&args)?.text())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Work in all states a worktree can be in, kept and found again.
+
+use std::fs;
+
+use super::*;
+use crate::test_repository::Repository;
+
+/// What the user sees of the index and the files.
+fn picture(repository: &Repository) -> String {
+    repository.say(&["status", "--porcelain", "--untracked-files=all"])
+        + &repository.say(&["ls-files", "--stage"])
+}
+
+/// A repository with a staged and changed, a changed, a removed, a new and an ignored file.
+fn busy() -> Repository {
+    let repository = Repository::new();
+    for name in ["changed", "removed"] {
+        repository.write(name, "one\n");
+    }
+    repository.write(".gitignore", "ignored\n");
+    repository.commit("second");
+    repository.write("file", "staged\n");
+    repository.say(&["add", "file"]);
+    repository.write("file", "after\n");
+    repository.write("changed", "two\n");
+    repository.write("deep/new ä\n.txt", "new\n");
+    repository.write("ignored", "i\n");
+    fs::remove_file(repository.root().join("removed")).unwrap();
+    repository
+}
+
+#[test]
+fn everything_uncommitted_is_kept_and_nothing_is_touched() {
+    let repository = busy();
+    let before = picture(&repository);
+    let rescued = rescue(&repository.git, "03/1").unwrap().unwrap();
+    assert_eq!(rescued.name, "refs/mow/rescue/03/1/1");
+    assert_eq!(picture(&repository), before);
+    let file = |path: &str| {
+        let content = repository.git.file_in(&rescued.name, path.as_ref()).unwrap();
+        content.map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    assert_eq!(file("file").as_deref(), Some("after\n"));
+    assert_eq!(file("changed").as_deref(), Some("two\n"));
+    assert_eq!(file("deep/new ä\n.txt").as_deref(), Some("new\n"));
+    assert_eq!(file("removed"), None);
+    assert_eq!(file("ignored"), None);
+    let staged = repository.say(&["show", &format!("{}^2:file", rescued.commit)]);
+    assert_eq!(staged, "staged");
+    assert_eq!(
+        repository.say(&["rev-parse", &format!("{}^1", rescued.commit)]),
+        repository.say(&["rev-parse", "HEAD"])
+    );
+    let left: Vec<_> = fs::read_dir(repository.root().join(".git")).unwrap().flatten().collect();
+    assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("mow-")));
+}
+
+#[test]
+fn again_finds_the_same_and_other_work_gets_a_number_of_its_own() {
+    let repository = busy();
+    let first = rescue(&repository.git, "03/1").unwrap().unwrap();
+    assert_eq!(rescue(&repository.git, "03/1").unwrap().unwrap(), first);
+    repository.write("more", "m\n");
+    let second = rescue(&repository.git, "03/1").unwrap().unwrap();
+    assert_eq!(second.name, "refs/mow/rescue/03/1/2");
+    assert_eq!(keep(&repository.git, "03/1", &first.commit).unwrap(), first);
+    assert_eq!(
+        keep(&repository.git, "04/1", &first.commit).unwrap().name,
+        "refs/mow/rescue/04/1/1"
+    );
+}
+
+#[test]
+fn a_clean_worktree_needs_no_rescue() {
+    let repository = Repository::new();
+    assert_eq!(rescue(&repository.git, "x").unwrap(), None);
+    let empty = Repository::empty();
+    assert_eq!(rescue(&empty.git, "x").unwrap(), None);
+    empty.write("first", "f\n");
+    assert!(rescue(&empty.git, "x").unwrap().is_some());
+}
+
+#[test]
+fn a_broken_or_missing_index_does_not_lose_work() {
+    let repository = busy();
+    let index = repository.root().join(".git/index");
+    for broken in [Some("rubbish"), None] {
+        match broken {
+            Some(text) => fs::write(&index, text).unwrap(),
+            None => fs::remove_file(&index).unwrap(),
+        }
+        let rescued = rescue(&repository.git, "x").unwrap().unwrap();
+        let content = repository.git.file_in(&rescued.commit, "changed".as_ref()).unwrap();
+        assert_eq!(content.as_deref(), Some(&b"two\n"[..]));
+    }
+}
+
+#[test]
+fn work_in_the_middle_of_a_merge_is_kept() {
+    let repository = Repository::new();
+    repository.say(&["checkout", "-q", "-b", "side"]);
+    repository.write("file", "side\n");
+    repository.commit("side");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.write("file", "main\n");
+    repository.commit("main");
+    assert!(!repository.git.ask(&["merge", "side"]).unwrap().success);
+    let rescued = rescue(&repository.git, "x").unwrap().unwrap();
+    assert!(repository.say(&["show", &format!("{}:file", rescued.commit)]).contains("<<<<<<<"));
+    reset_to(&repository.git, "x", "HEAD").unwrap();
+    assert_eq!(repository.text("file"), "main\n");
+    assert!(!repository.root().join(".git/MERGE_HEAD").exists());
+}
+
+#[test]
+fn a_reset_keeps_first_what_it_takes_away() {
+    let repository = busy();
+    let first = repository.say(&["rev-parse", "HEAD~1"]);
+    let head = repository.say(&["rev-parse", "HEAD"]);
+    // A git that was killed in the middle left these.
+    fs::write(repository.root().join(".git/index.lock"), "").unwrap();
+    fs::write(repository.root().join(".git/refs/heads/main.lock"), "").unwrap();
+    let kept = reset_to(&repository.git, "x", "HEAD~1").unwrap();
+    assert_eq!(kept.len(), 2);
+    assert_eq!(kept[1].commit, head, "the branch went back behind this commit");
+    assert_eq!(repository.say(&["rev-parse", "main"]), first);
+    assert_eq!(repository.text("file"), "one\n");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "?? ignored", "no longer ignored");
+}
+
+#[test]
+fn a_reset_leaves_ignored_files_and_other_repositories_alone() {
+    let repository = busy();
+    repository.write("inner/code", "c\n");
+    Git::new(repository.root().join("inner")).run(&["init", "-q"]).unwrap();
+    let kept = reset_to(&repository.git, "x", "HEAD").unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(repository.text("ignored"), "i\n");
+    assert_eq!(repository.text("inner/code"), "c\n");
+    assert!(!repository.root().join("deep").exists());
+    assert_eq!(reset_to(&repository.git, "x", "HEAD").unwrap(), [], "again changes nothing");
+    let error = reset_to(&repository.git, "x", "nowhere").unwrap_err();
+    assert!(matches!(error, RescueError::NoCommit { .. }));
+}
+
+#[test]
+fn no_name_of_the_user_is_needed() {
+    let repository = Repository::new();
+    repository.say(&["config", "user.useConfigOnly", "true"]);
+    repository.say(&["config", "user.name", ""]);
+    repository.write("file", "two\n");
+    assert!(rescue(&repository.git, "x").unwrap().is_some());
+}

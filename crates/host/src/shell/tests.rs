@@ -1,0 +1,162 @@
+//! Commands that end, hang, talk too much, and leave others behind.
+
+use std::fs::{self, File};
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(60);
+
+struct Shell {
+    dir: tempfile::TempDir,
+}
+
+impl Shell {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn job(&self, script: &str) -> ShellJob {
+        ShellJob {
+            script: script.to_owned(),
+            program: "sh".to_owned(),
+            cwd: fs::canonicalize(self.dir.path()).unwrap(),
+            env: vec![("WORD".to_owned(), "a b".to_owned())],
+            log: self.dir.path().join("log"),
+            wall_max: Some(LONG),
+            silence_max: None,
+        }
+    }
+
+    fn run(&self, script: &str) -> ShellEnd {
+        run(&self.job(script), &Stop::new().unwrap()).unwrap()
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap()
+    }
+
+    /// A named pipe that ends, when it is read, as soon as all who hold it are gone.
+    fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+}
+
+#[test]
+fn output_of_both_kinds_is_kept_in_order() {
+    let shell = Shell::new();
+    let end = shell.run("echo $WORD; echo e >&2; pwd -P; cat; exit 3");
+    let cwd = fs::canonicalize(shell.dir.path()).unwrap();
+    assert_eq!(end.end, End::Exited(3));
+    assert_eq!(end.tail, format!("a b\ne\n{}\n", cwd.display()));
+    assert_eq!(shell.log(), end.tail);
+    assert_eq!(shell.run("kill -9 $$").end, End::Signalled(9));
+    assert_eq!(shell.log(), "", "the log tells of the last time only");
+}
+
+#[test]
+fn what_cannot_be_started_is_said() {
+    let shell = Shell::new();
+    let job = ShellJob { program: "no-such-shell".to_owned(), ..shell.job("true") };
+    let error = run(&job, &Stop::new().unwrap()).unwrap_err();
+    assert!(matches!(error, ShellError::Start { .. }), "{error}");
+}
+
+#[test]
+fn a_flood_is_bounded_and_its_end_is_kept() {
+    let shell = Shell::new();
+    let end = shell.run("echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo last");
+    assert_eq!(end.end, End::Exited(0));
+    assert!(end.tail.ends_with("xlast\n") && end.tail.len() == 4096);
+    let log = shell.log();
+    assert!(log.starts_with("first\nx") && log.ends_with("xlast\n"));
+    assert!(log.len() < 525_000, "{}", log.len());
+    assert!(log.contains(&format!("[… {} bytes left out …]", end.left_out)));
+    assert_eq!(end.left_out, 3_000_011 - 2 * 256 * 1024);
+}
+
+#[test]
+fn a_background_process_does_not_keep_it_waiting_and_is_ended() {
+    let shell = Shell::new();
+    let pipe = shell.pipe("held");
+    let holder = thread::spawn(move || {
+        io::copy(&mut File::open(pipe).unwrap(), &mut io::sink()).unwrap();
+    });
+    let end = shell.run("exec 3>held; trap '' TERM; sleep 100 & echo started");
+    assert_eq!((end.end, end.tail.as_str()), (End::Exited(0), "started\n"));
+    assert!(end.took < LONG);
+    // Ends only when the background process does.
+    holder.join().unwrap();
+}
+
+#[test]
+fn one_that_left_the_group_does_not_keep_it_waiting() {
+    let shell = Shell::new();
+    let (go, _left) = (shell.pipe("go"), shell.pipe("left"));
+    let script =
+        "setsid sh -c 'echo >left; read line <go; echo late' & read line <left; echo started";
+    let end = shell.run(script);
+    assert_eq!((end.end, end.tail.as_str()), (End::Exited(0), "started\n"));
+    fs::write(go, "\n").unwrap();
+}
+
+#[test]
+fn too_long_and_too_silent_are_ended_with_all_their_children() {
+    let shell = Shell::new();
+    let pipe = shell.pipe("held");
+    let holder = thread::spawn(move || {
+        io::copy(&mut File::open(pipe).unwrap(), &mut io::sink()).unwrap();
+    });
+    let short = Some(Duration::from_millis(200));
+    let script = "exec 3>held; echo begun; sleep 100 & sleep 100; echo never";
+    let job = ShellJob { wall_max: short, ..shell.job(script) };
+    let end = run(&job, &Stop::new().unwrap()).unwrap();
+    assert_eq!((end.end, end.tail.as_str()), (End::TooLong, "begun\n"));
+    holder.join().unwrap();
+    let job = ShellJob { silence_max: short, ..shell.job("echo word; exec sleep 100") };
+    let end = run(&job, &Stop::new().unwrap()).unwrap();
+    assert_eq!((end.end, end.tail.as_str()), (End::Silent, "word\n"));
+}
+
+#[test]
+fn talking_is_not_silence() {
+    let shell = Shell::new();
+    let script = "for i in 1 2 3 4 5 6 7; do echo $i; sleep 0.5; done";
+    let job = ShellJob { silence_max: Some(Duration::from_secs(3)), ..shell.job(script) };
+    assert_eq!(run(&job, &Stop::new().unwrap()).unwrap().end, End::Exited(0));
+}
+
+#[test]
+fn a_stop_ends_it_after_it_has_cleared_up() {
+    let shell = Shell::new();
+    let ready = shell.pipe("ready");
+    let stop = Stop::new().unwrap();
+    let other = stop.clone();
+    let stopper = thread::spawn(move || {
+        fs::read_to_string(ready).unwrap();
+        other.stop();
+    });
+    let job = shell.job("trap 'echo cleared; exit 1' TERM; echo >ready; sleep 100 & wait");
+    let end = run(&job, &stop).unwrap();
+    assert_eq!((end.end, end.tail.as_str()), (End::Stopped, "cleared\n"));
+    stopper.join().unwrap();
+    assert_eq!(run(&shell.job("sleep 100"), &stop).unwrap().end, End::Stopped);
+}
+
+#[test]
+fn one_that_ignores_being_asked_is_killed() {
+    let shell = Shell::new();
+    let ready = shell.pipe("ready");
+    let stop = Stop::new().unwrap();
+    let other = stop.clone();
+    let stopper = thread::spawn(move || {
+        fs::read_to_string(ready).unwrap();
+        other.stop();
+    });
+    let job = shell.job("trap '' TERM; echo >ready; sleep 100");
+    let end = run(&job, &stop).unwrap();
+    assert_eq!(end.end, End::Stopped);
+    assert!(end.took >= GRACE && end.took < LONG, "{:?}", end.took);
+    stopper.join().unwrap();
+}

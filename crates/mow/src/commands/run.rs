@@ -1,0 +1,346 @@
+//! `mow run`: takes a roadmap and carries out its phases, several at a time. `mow worker` is what it
+//! starts for each of them.
+//!
+//! What could surprise is said before anything begins: dependencies that are not done, planning
+//! files that are not committed, the order in which phases will run.
+
+mod ask;
+mod face;
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use mow_core::lead::{Lead, Standing, Status};
+use mow_core::phase::PhaseNumber;
+use mow_engine::lead::{Choice, Chosen, Session, Start, choose, unfinished};
+use mow_engine::site::Site;
+use mow_host::git::Git;
+use mow_store::phase_dirs;
+use mow_store::project::Project;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, notice};
+use crate::terminal::{BOLD, painted};
+
+/// The exit code of a run that only a person can move.
+const WAITING: u8 = 5;
+
+/// The arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The phases to run, such as 3 or 2.1
+    phases: Vec<String>,
+    /// Run every phase that is not done
+    #[arg(long, conflicts_with_all = ["phases", "all_ready"])]
+    all: bool,
+    /// Run the phases that can start now
+    #[arg(long, conflicts_with = "phases")]
+    all_ready: bool,
+    /// Run phases whose dependencies are not done
+    #[arg(long)]
+    force: bool,
+    /// Answer all warnings with yes
+    #[arg(long, short)]
+    yes: bool,
+    /// Print one line for each event, and end when only a person can go on
+    #[arg(long)]
+    plain: bool,
+    /// The branch to merge into; the one that is checked out if not given
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
+    /// The most workers at a time
+    #[arg(long, value_name = "COUNT")]
+    max_workers: Option<usize>,
+    /// Say what would run, and end
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    /// The arguments with which the demo runs.
+    pub(super) fn for_demo() -> Self {
+        Self {
+            phases: Vec::new(),
+            all: true,
+            all_ready: false,
+            force: false,
+            yes: true,
+            plain: false,
+            into: None,
+            max_workers: None,
+            dry_run: false,
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
+    let project = context.shared()?;
+    check_repository(&project)?;
+    let choice = wanted(context, args)?;
+    let chosen = choose(&project, &choice)?;
+    let before = unfinished(&project)?;
+    if chosen.phases.is_empty() && before.is_none() {
+        return Ok(Output::Text("Nothing to do: all chosen phases are done.\n".to_owned()));
+    }
+    notice_done(&chosen);
+    confirm_unmet(args, &chosen)?;
+    show_waves(&chosen);
+    if args.dry_run {
+        return Ok(Output::Text(String::new()));
+    }
+    if before.is_none() {
+        commit_planning(&project, args.yes)?;
+    }
+    lead(context, &project, args, chosen)
+}
+
+/// Leads the run to where nothing moves any more.
+fn lead(
+    context: &Context,
+    project: &Project,
+    args: &Args,
+    chosen: Chosen,
+) -> Result<Output, Failure> {
+    let exe = std::env::current_exe()
+        .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))?;
+    let names: Vec<_> = chosen.phases.iter().map(|spec| spec.number).collect();
+    let session = Session::open(Start {
+        project,
+        exe: &exe,
+        chosen,
+        target: args.into.clone(),
+        max_workers: args.max_workers,
+    })?;
+    retry_failed(project, &session, &names)?;
+    let is_terminal = std::io::stdout().is_terminal();
+    let run = session.run_id().to_owned();
+    if session.lead().run.is_empty() {
+        notice(&format!("run {run} begins"));
+    } else {
+        notice(&format!("run {run} goes on"));
+    }
+    let mut face = face::Shown::new(is_terminal && !args.plain, context.wants_json());
+    let lead = session.run(&mut face, is_terminal && !args.plain)?;
+    end(&run, &lead, face.began())
+}
+
+/// Lets phases that failed or rest in an unfinished run be tried again: that is why it is called.
+fn retry_failed(
+    project: &Project,
+    session: &Session,
+    chosen: &[PhaseNumber],
+) -> Result<(), Failure> {
+    use mow_core::lead::Command;
+    let rests = |status| matches!(status, Status::Failed | Status::Paused);
+    let tracks = session.lead().phases.values();
+    let again = tracks.filter(|t| rests(t.status) && chosen.contains(&t.spec.number));
+    let dir = mow_store::run_files::RunDir::new(&project.engine_dir, session.run_id())
+        .map_err(|error| Failure::refused(error.to_string()))?;
+    if session.lead().breaker {
+        mow_engine::lead::command(&dir, &Command::Resume { phase: None })?;
+    }
+    for track in again {
+        let phase = Some(track.spec.number);
+        mow_engine::lead::command(&dir, &Command::Resume { phase })?;
+    }
+    Ok(())
+}
+
+fn check_repository(project: &Project) -> Result<(), Failure> {
+    if !project.planned {
+        return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
+    }
+    if project.repository.is_none() {
+        let message = "phases run in worktrees, and worktrees need a git repository";
+        return Err(Failure::refused(message).hint("git init && git add -A && git commit"));
+    }
+    let git = Git::new(&project.root);
+    if git.commit_of("HEAD")?.is_none() {
+        let message = "the repository has no commits yet, so there is nothing to start from";
+        return Err(Failure::refused(message).hint("git add -A && git commit"));
+    }
+    let ask = |who| git.ask(&["-c", "user.useConfigOnly=true", "var", who]);
+    if !ask("GIT_AUTHOR_IDENT")?.success || !ask("GIT_COMMITTER_IDENT")?.success {
+        let message = "git does not know who you are, so nothing could be committed";
+        return Err(Failure::refused(message)
+            .hint("git config user.name NAME && git config user.email ADDRESS"));
+    }
+    Ok(())
+}
+
+fn wanted(context: &Context, args: &Args) -> Result<Choice, Failure> {
+    if args.all {
+        return Ok(Choice::All);
+    }
+    if args.all_ready {
+        return Ok(Choice::AllReady);
+    }
+    if !args.phases.is_empty() {
+        return named(&args.phases);
+    }
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return ask::pick(&context.shared()?);
+    }
+    Err(Failure::refused("which phases should run?").hint("mow run --all, or mow run 3 4"))
+}
+
+fn named(words: &[String]) -> Result<Choice, Failure> {
+    let numbers = words.iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
+    let parse = |word: &str| {
+        phase_dirs::parse_argument(word).ok_or_else(|| {
+            Failure::refused(format!("`{}` is no phase number", word.escape_debug()))
+                .hint("mow roadmap graph shows the phases")
+        })
+    };
+    Ok(Choice::Named(numbers.map(parse).collect::<Result<_, _>>()?))
+}
+
+fn notice_done(chosen: &Chosen) {
+    for number in &chosen.done {
+        notice(&format!("phase {number} is done already and is left out"));
+    }
+}
+
+/// Warns about phases that would start without what they build on.
+fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
+    if chosen.unmet.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<_> = chosen
+        .unmet
+        .iter()
+        .map(|(phase, on)| {
+            let on: Vec<_> = on.iter().map(ToString::to_string).collect();
+            format!("phase {phase} depends on {}, not done and not chosen", on.join(", "))
+        })
+        .collect();
+    if !args.force {
+        return Err(Failure::refused(lines.join("; "))
+            .hint("choose those phases too, or --force to run without them"));
+    }
+    for line in &lines {
+        crate::output::warn(line);
+    }
+    if args.yes || ask::confirm("These phases will build on work that is not there. Run them?")? {
+        return Ok(());
+    }
+    Err(Failure::refused("nothing was started").hint("--yes confirms without asking"))
+}
+
+/// Shows which phases run side by side.
+fn show_waves(chosen: &Chosen) {
+    let mut waves: BTreeMap<PhaseNumber, usize> = BTreeMap::new();
+    // Phases stand behind what they depend on after as many rounds as there are phases.
+    for _ in 0..chosen.phases.len() {
+        let mut changed = false;
+        for spec in &chosen.phases {
+            let before = spec.depends_on.iter().map(|n| waves.get(n).copied().unwrap_or(1)).max();
+            let wave = before.map_or(1, |before| before + 1);
+            changed |= waves.insert(spec.number, wave) != Some(wave);
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for spec in &chosen.phases {
+        let name = format!("{} {}", spec.number, spec.name);
+        lines.entry(waves[&spec.number]).or_default().push(name);
+    }
+    let mut text = String::new();
+    for (wave, names) in lines {
+        let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(8);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text += &format!("{} {shown}{more}\n", painted(BOLD, &format!("Wave {wave}:")));
+    }
+    face::print(&text);
+}
+
+/// Commits planning files that are not committed, since phases start from what is.
+fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
+    let git = Git::new(&project.root);
+    let ignored = git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success;
+    let wants = mow_engine::site::config(project)?.settings().commit_docs;
+    if ignored || !wants {
+        return Ok(());
+    }
+    let paths = ["status", "--porcelain", "-z", "--untracked-files=all", "--", ".planning"];
+    let answer = git.run(&paths)?;
+    let count = answer.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()).count();
+    if count == 0 {
+        return Ok(());
+    }
+    let question = format!("{count} planning files are not committed. Commit them and go on?");
+    if !yes && !ask::confirm(&question)? {
+        let message =
+            format!("{count} planning files are not committed; phases start from what is");
+        return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
+    }
+    git.run(&["add", "--", ".planning"])?;
+    git.run(&["commit", "--quiet", "-m", "docs: planning files before a run", "--", ".planning"])?;
+    notice(&format!("committed {count} planning files"));
+    Ok(())
+}
+
+/// Says how a run ended, and what to do next.
+fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
+    let merged = lead.phases.values().filter(|track| track.status == Status::Merged).count();
+    let count = format!("{merged} of {} phases merged into {}", lead.phases.len(), lead.target);
+    let failed: Vec<_> = lead
+        .phases
+        .values()
+        .filter(|track| track.status == Status::Failed)
+        .map(|track| track.spec.number.to_string())
+        .collect();
+    match lead.standing() {
+        Standing::Done => Ok(Output::Text(face::summary(run, lead, &count, began))),
+        Standing::Failed => {
+            let message = format!("{count}; failed: {}", failed.join(", "));
+            Err(Failure::refused(message).hint(format!(
+                "mow log {} says why; mow run tries again",
+                failed.first().map_or("", String::as_str)
+            )))
+        }
+        Standing::Waiting if lead.open_items().next().is_some() => {
+            let open = lead.open_items().count();
+            let message = format!("{count}; {open} questions wait for an answer");
+            let failure = Failure::refused(message).hint("mow inbox, then mow answer ID …");
+            Err(Failure { code: WAITING, kind: "waiting", ..failure })
+        }
+        Standing::Waiting | Standing::Moving => {
+            let failure = Failure::refused(format!("{count}; the rest was paused or left"));
+            Err(Failure { code: WAITING, kind: "waiting", ..failure.hint("mow run goes on") })
+        }
+    }
+}
+
+/// The arguments of `worker`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkerArgs {
+    /// The run
+    #[arg(long)]
+    run: String,
+    /// The phase
+    #[arg(long)]
+    phase: String,
+    /// Which try it is
+    #[arg(long)]
+    attempt: u32,
+    /// The root of the project
+    #[arg(long)]
+    root: PathBuf,
+}
+
+pub(super) fn worker(args: &WorkerArgs) -> Result<Output, Failure> {
+    let project = Project::find(&args.root)?;
+    let exe = std::env::current_exe()
+        .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))?;
+    let site = Site::new(&project, &args.run, &exe)?;
+    let phase = PhaseNumber::parse(&args.phase)
+        .ok_or_else(|| Failure::refused(format!("`{}` is no phase number", args.phase)))?;
+    mow_engine::worker::work(site, phase, args.attempt)?;
+    Ok(Output::Text(String::new()))
+}

@@ -1,0 +1,87 @@
+//! What the engine writes is what the readers of this crate find again.
+
+use mow_core::item::Answer;
+
+use super::*;
+use crate::{phase_files, summary as summary_file};
+
+const ABOUT: About<'_> = About {
+    number: "3",
+    dir: "03-search",
+    name: "Search",
+    goal: "People find things",
+    now: "2026-01-02T03:04:05.000Z",
+};
+
+fn answer(question: &str, text: &str) -> Answer {
+    Answer { key: "k".to_owned(), question: question.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn a_context_holds_decisions_discretion_and_what_is_for_later() {
+    let answers = [
+        answer("Which index?", "A trie:\nfast | small"),
+        answer("Free?", "Names"),
+        answer("Later?", "Fuzzy search"),
+    ];
+    let read = phase_files::parse_context(&context(&ABOUT, &answers));
+    assert!(format!("{read:?}").contains("A trie: fast | small"), "{read:?}");
+    assert!(format!("{read:?}").contains("Fuzzy search"), "{read:?}");
+}
+
+#[test]
+fn a_summary_names_commits_files_and_checks() {
+    let tasks = [DoneTask {
+        name: "Build: the \"index\"".to_owned(),
+        commit: Some("0123456789abcdef".to_owned()),
+        checks: vec!["sh test.sh".to_owned()],
+    }];
+    let plan = DonePlan {
+        plan: "01",
+        objective: "Index all words",
+        tasks: &tasks,
+        files: &["src/index.rs".to_owned()],
+        requirements: &["SRCH-01".to_owned()],
+        answers: &[],
+        duration: "3min",
+    };
+    let bytes = summary(&ABOUT, &plan).unwrap();
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    for wanted in ["phase: 03-search", "`01234567`", "passed: `sh test.sh`", "- `src/index.rs`"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let read = summary_file::parse(&bytes);
+    assert!(format!("{read:?}").contains("SRCH-01"), "{read:?}");
+}
+
+#[test]
+fn a_verification_has_gaps_or_is_passed() {
+    let good = Check { what: "sh a.sh".to_owned(), gap: None };
+    let bad = Check { what: "a | b".to_owned(), gap: Some("exit 1".to_owned()) };
+    let status = |checks: &[Check]| {
+        let bytes = verification(&ABOUT, "abc", checks).unwrap();
+        phase_files::parse_verification(&bytes).status
+    };
+    assert_eq!(status(&[good.clone()]).as_deref(), Some("passed"));
+    assert_eq!(status(&[good, bad]).as_deref(), Some("gaps_found"));
+}
+
+#[test]
+fn a_checkpoint_says_where_to_go_on() {
+    let left = Left {
+        status: "failed",
+        reason: "exit 1: no such file",
+        worker: "phase-03-worker",
+        worktree: ".worktrees/p03",
+        done: &["03-01".to_owned()],
+        plan: Some("03-02"),
+        task: Some((2, 3, "Wire it: up")),
+        head: "abc",
+        changes: "1 file changed",
+        rescue: Some("def"),
+    };
+    let read = phase_files::parse_checkpoint(&checkpoint(&ABOUT, &left).unwrap());
+    assert_eq!(read.status.as_deref(), Some("failed"));
+    assert_eq!(read.reason.as_deref(), Some("error"));
+    assert_eq!((read.task, read.task_name.as_deref()), (Some((2, 3)), Some("Wire it: up")));
+}
