@@ -95,7 +95,15 @@ impl Sim {
             let Self { script, dice, .. } = self;
             script.add(dice, |dice| Disk::roll(dice, 0));
         }
-        self.inbox.push(self.roadmap());
+        let mut phases = self.script.specs.clone();
+        if self.dice.below(3) == 0 {
+            // One is lost for a while, as when somebody is in the middle of an edit.
+            let count = phases.len() as u64;
+            phases.remove(usize::try_from(self.dice.below(count)).unwrap());
+            let (generation, input, after) = (self.generation, self.roadmap(), self.delay(9_000));
+            self.after(after, Happening::Deliver { generation, input });
+        }
+        self.inbox.push(Input::Roadmap { scope: Scope::All, phases });
     }
 
     pub(crate) fn roadmap(&self) -> Input {
