@@ -87,7 +87,7 @@ impl Sim {
                 return Err(format!("phase {number} was not done: {}", self.shown()));
             }
         }
-        let expected = lead.is_merged();
+        let expected = lead.is_over();
         if (lead.standing() == Standing::Done) != expected || lead.closed != expected {
             return Err(format!("it stands {:?}, closed {}", lead.standing(), lead.closed));
         }
@@ -107,7 +107,7 @@ impl Sim {
     }
 
     fn count(&self, tally: &mut Tally) {
-        let is_done = self.ledger.lead.is_merged();
+        let is_done = self.ledger.lead.is_over();
         tally.done += u64::from(is_done);
         tally.given_up += u64::from(!is_done);
         tally.batches += self.journal.len();

@@ -26,7 +26,9 @@ impl Sim {
                 self.die((*phase, *attempt));
                 Outcome::Done
             }
-            Effect::Merge { phase, attempt, commit } => self.merge(*phase, *attempt, commit),
+            Effect::Merge { phase, attempt, commit, onto } => {
+                self.merge((*phase, *attempt), commit, onto)
+            }
             Effect::Follow { .. } if self.dice.below(6) == 0 => Outcome::Refused {
                 reason: "somebody works there".to_owned(),
                 command: "git pull".to_owned(),
@@ -51,8 +53,7 @@ impl Sim {
     }
 
     fn prepare(&mut self, phase: PhaseNumber, base: &str) -> Outcome {
-        let end = base.find('.').unwrap_or(base.len());
-        let contains: usize = base[1..end].parse().unwrap();
+        let contains = merges_in(base);
         let spec = self.script.spec(phase).expect("the run knows only phases of the script");
         for dependency in &spec.depends_on {
             let is_done = self.script.spec(*dependency).is_some_and(|spec| spec.done);
@@ -87,8 +88,11 @@ impl Sim {
         Outcome::Done
     }
 
-    fn merge(&mut self, phase: PhaseNumber, attempt: u32, commit: &str) -> Outcome {
+    fn merge(&mut self, (phase, attempt): Key, commit: &str, onto: &str) -> Outcome {
         if !self.merges.contains(&phase) {
+            if merges_in(onto) != self.merges.len() {
+                self.broken = Some(format!("phase {phase} is merged onto {onto}, which is old"));
+            }
             let disk = &self.script.disks[&phase];
             if let Err(problem) = disk.check_complete() {
                 self.broken = Some(format!("phase {phase} is merged: {problem}"));
@@ -290,4 +294,10 @@ impl Sim {
         }
         !wanted.is_empty()
     }
+}
+
+/// Returns how many merges a commit of the target contains.
+fn merges_in(commit: &str) -> usize {
+    let end = commit.find('.').unwrap_or(commit.len());
+    commit[1..end].parse().unwrap()
 }
