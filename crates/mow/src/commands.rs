@@ -11,6 +11,7 @@ mod frontmatter;
 mod hook;
 mod init;
 mod install;
+mod log;
 mod manual;
 mod message;
 mod milestone;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     /// Carry out one attempt of a phase; `mow run` starts it
     #[command(hide = true)]
     Worker(run::WorkerArgs),
+    /// Say in words what happened in a run, and why
+    Log(log::Args),
     /// Make a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
@@ -202,6 +205,7 @@ impl Command {
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
+            | Self::Log(_)
             | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Hook(_)
@@ -260,6 +264,7 @@ impl Command {
             Self::Websearch(args) => Ok(args.run()),
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
+            Self::Log(args) => log::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Hook(hook) => hook.run(),

@@ -11,6 +11,7 @@ mod context;
 mod failure;
 mod help;
 mod output;
+mod runs;
 mod teams;
 mod terminal;
 

@@ -24,6 +24,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("init", include_str!("../../help/init.md")),
     ("install", include_str!("../../help/install.md")),
     ("list-todos", include_str!("../../help/list-todos.md")),
+    ("log", include_str!("../../help/log.md")),
     ("man", include_str!("../../help/man.md")),
     ("message", include_str!("../../help/message.md")),
     ("milestone", include_str!("../../help/milestone.md")),
