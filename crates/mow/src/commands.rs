@@ -19,6 +19,7 @@ mod overview;
 mod phase;
 mod phases;
 mod progress;
+mod replay;
 mod requirements;
 mod roadmap;
 mod run;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Worker(run::WorkerArgs),
     /// Say in words what happened in a run, and why
     Log(log::Args),
+    /// Make a run happen again from its journal, and check it
+    Replay(replay::Args),
     /// Make a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
@@ -206,6 +209,7 @@ impl Command {
             | Self::Run(_)
             | Self::Worker(_)
             | Self::Log(_)
+            | Self::Replay(_)
             | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Hook(_)
@@ -265,6 +269,7 @@ impl Command {
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
             Self::Log(args) => log::run(context, args),
+            Self::Replay(args) => replay::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Hook(hook) => hook.run(),

@@ -32,6 +32,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("phase-plan-index", include_str!("../../help/phase-plan-index.md")),
     ("phases", include_str!("../../help/phases.md")),
     ("progress", include_str!("../../help/progress.md")),
+    ("replay", include_str!("../../help/replay.md")),
     ("requirements", include_str!("../../help/requirements.md")),
     ("resolve-model", include_str!("../../help/resolve-model.md")),
     ("roadmap", include_str!("../../help/roadmap.md")),
