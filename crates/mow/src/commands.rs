@@ -6,6 +6,7 @@ mod config;
 mod dashboard;
 mod demo;
 mod doctor;
+mod events;
 mod format;
 mod frontmatter;
 mod hook;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Worker(run::WorkerArgs),
     /// Say in words what happened in a run, and why
     Log(log::Args),
+    /// Stream the events of a run, also while it goes on
+    Events(events::Args),
     /// Make a run happen again from its journal, and check it
     Replay(replay::Args),
     /// Make a small project and run it, to see mow at work
@@ -209,6 +212,7 @@ impl Command {
             | Self::Run(_)
             | Self::Worker(_)
             | Self::Log(_)
+            | Self::Events(_)
             | Self::Replay(_)
             | Self::Demo(_)
             | Self::Doctor(_)
@@ -269,6 +273,7 @@ impl Command {
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
             Self::Log(args) => log::run(context, args),
+            Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),

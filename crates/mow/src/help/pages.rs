@@ -14,6 +14,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("dashboard", include_str!("../../help/dashboard.md")),
     ("demo", include_str!("../../help/demo.md")),
     ("doctor", include_str!("../../help/doctor.md")),
+    ("events", include_str!("../../help/events.md")),
     ("find-phase", include_str!("../../help/find-phase.md")),
     ("format", include_str!("../../help/format.md")),
     ("frontmatter", include_str!("../../help/frontmatter.md")),
