@@ -10,6 +10,7 @@ mod events;
 mod format;
 mod frontmatter;
 mod hook;
+mod inbox;
 mod init;
 mod install;
 mod log;
@@ -28,6 +29,7 @@ mod scaffold;
 mod start;
 mod state;
 mod status;
+mod steer;
 mod summary;
 mod team;
 mod template;
@@ -59,6 +61,20 @@ pub(crate) enum Command {
     /// Carry out one attempt of a phase; `mow run` starts it
     #[command(hide = true)]
     Worker(run::WorkerArgs),
+    /// List what waits for a person
+    Inbox(inbox::Args),
+    /// Answer a question of the run
+    Answer(inbox::AnswerArgs),
+    /// Answer a question with its first choice: yes
+    Approve(inbox::VerdictArgs),
+    /// Answer a question with its last choice: no
+    Deny(inbox::VerdictArgs),
+    /// Let a phase rest, or all
+    Pause(steer::Args),
+    /// Let a phase go on that rests, failed or was cancelled, or all
+    Resume(steer::Args),
+    /// End a phase for good, or all that are not merged
+    Cancel(steer::CancelArgs),
     /// Say in words what happened in a run, and why
     Log(log::Args),
     /// Stream the events of a run, also while it goes on
@@ -211,6 +227,13 @@ impl Command {
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
+            | Self::Inbox(_)
+            | Self::Answer(_)
+            | Self::Approve(_)
+            | Self::Deny(_)
+            | Self::Pause(_)
+            | Self::Resume(_)
+            | Self::Cancel(_)
             | Self::Log(_)
             | Self::Events(_)
             | Self::Replay(_)
@@ -272,6 +295,13 @@ impl Command {
             Self::Websearch(args) => Ok(args.run()),
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
+            Self::Inbox(args) => inbox::run(context, args),
+            Self::Answer(args) => inbox::answer(context, args),
+            Self::Approve(args) => inbox::verdict(context, args, true),
+            Self::Deny(args) => inbox::verdict(context, args, false),
+            Self::Pause(args) => steer::pause(context, args),
+            Self::Resume(args) => steer::resume(context, args),
+            Self::Cancel(args) => steer::cancel(context, args),
             Self::Log(args) => log::run(context, args),
             Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),

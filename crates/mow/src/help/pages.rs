@@ -2,6 +2,9 @@
 
 /// Each page by the command it is about.
 pub(super) const PAGES: &[(&str, &str)] = &[
+    ("answer", include_str!("../../help/answer.md")),
+    ("approve", include_str!("../../help/approve.md")),
+    ("cancel", include_str!("../../help/cancel.md")),
     ("chat-log", include_str!("../../help/chat-log.md")),
     ("color-assign", include_str!("../../help/color-assign.md")),
     ("commit", include_str!("../../help/commit.md")),
@@ -13,6 +16,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("current-timestamp", include_str!("../../help/current-timestamp.md")),
     ("dashboard", include_str!("../../help/dashboard.md")),
     ("demo", include_str!("../../help/demo.md")),
+    ("deny", include_str!("../../help/deny.md")),
     ("doctor", include_str!("../../help/doctor.md")),
     ("events", include_str!("../../help/events.md")),
     ("find-phase", include_str!("../../help/find-phase.md")),
@@ -22,6 +26,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("help-open", include_str!("../../help/help-open.md")),
     ("history-digest", include_str!("../../help/history-digest.md")),
     ("hook", include_str!("../../help/hook.md")),
+    ("inbox", include_str!("../../help/inbox.md")),
     ("init", include_str!("../../help/init.md")),
     ("install", include_str!("../../help/install.md")),
     ("list-todos", include_str!("../../help/list-todos.md")),
@@ -29,6 +34,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("man", include_str!("../../help/man.md")),
     ("message", include_str!("../../help/message.md")),
     ("milestone", include_str!("../../help/milestone.md")),
+    ("pause", include_str!("../../help/pause.md")),
     ("phase", include_str!("../../help/phase.md")),
     ("phase-plan-index", include_str!("../../help/phase-plan-index.md")),
     ("phases", include_str!("../../help/phases.md")),
@@ -36,6 +42,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("replay", include_str!("../../help/replay.md")),
     ("requirements", include_str!("../../help/requirements.md")),
     ("resolve-model", include_str!("../../help/resolve-model.md")),
+    ("resume", include_str!("../../help/resume.md")),
     ("roadmap", include_str!("../../help/roadmap.md")),
     ("scaffold", include_str!("../../help/scaffold.md")),
     ("state", include_str!("../../help/state.md")),
