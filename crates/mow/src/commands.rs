@@ -21,6 +21,7 @@ mod overview;
 mod phase;
 mod phases;
 mod progress;
+mod ps;
 mod replay;
 mod requirements;
 mod roadmap;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     /// Carry out one attempt of a phase; `mow run` starts it
     #[command(hide = true)]
     Worker(run::WorkerArgs),
+    /// Show the run at a glance: lead, phases, workers, questions
+    Ps,
     /// List what waits for a person
     Inbox(inbox::Args),
     /// Answer a question of the run
@@ -227,6 +230,7 @@ impl Command {
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
+            | Self::Ps
             | Self::Inbox(_)
             | Self::Answer(_)
             | Self::Approve(_)
@@ -295,6 +299,7 @@ impl Command {
             Self::Websearch(args) => Ok(args.run()),
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
+            Self::Ps => ps::run(context),
             Self::Inbox(args) => inbox::run(context, args),
             Self::Answer(args) => inbox::answer(context, args),
             Self::Approve(args) => inbox::verdict(context, args, true),

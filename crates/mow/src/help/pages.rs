@@ -39,6 +39,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("phase-plan-index", include_str!("../../help/phase-plan-index.md")),
     ("phases", include_str!("../../help/phases.md")),
     ("progress", include_str!("../../help/progress.md")),
+    ("ps", include_str!("../../help/ps.md")),
     ("replay", include_str!("../../help/replay.md")),
     ("requirements", include_str!("../../help/requirements.md")),
     ("resolve-model", include_str!("../../help/resolve-model.md")),
