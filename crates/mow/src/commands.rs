@@ -1,6 +1,7 @@
 //! The commands, one file for each family.
 
 mod chat_log;
+mod close_shop;
 mod commit;
 mod config;
 mod dashboard;
@@ -84,6 +85,8 @@ pub(crate) enum Command {
     Events(events::Args),
     /// Make a run happen again from its journal, and check it
     Replay(replay::Args),
+    /// End the work of a run: keep ideas as todos, release claims, commit
+    CloseShop(close_shop::Args),
     /// Make a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
@@ -241,6 +244,7 @@ impl Command {
             | Self::Log(_)
             | Self::Events(_)
             | Self::Replay(_)
+            | Self::CloseShop(_)
             | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Hook(_)
@@ -310,6 +314,7 @@ impl Command {
             Self::Log(args) => log::run(context, args),
             Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),
+            Self::CloseShop(args) => close_shop::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Hook(hook) => hook.run(),

@@ -6,6 +6,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("approve", include_str!("../../help/approve.md")),
     ("cancel", include_str!("../../help/cancel.md")),
     ("chat-log", include_str!("../../help/chat-log.md")),
+    ("close-shop", include_str!("../../help/close-shop.md")),
     ("color-assign", include_str!("../../help/color-assign.md")),
     ("commit", include_str!("../../help/commit.md")),
     ("completions", include_str!("../../help/completions.md")),
