@@ -25,6 +25,7 @@ mod progress;
 mod ps;
 mod replay;
 mod requirements;
+mod rescue;
 mod roadmap;
 mod run;
 mod scaffold;
@@ -85,6 +86,9 @@ pub(crate) enum Command {
     Events(events::Args),
     /// Make a run happen again from its journal, and check it
     Replay(replay::Args),
+    /// Bring back work that was put aside
+    #[command(subcommand)]
+    Rescue(rescue::Rescue),
     /// End the work of a run: keep ideas as todos, release claims, commit
     CloseShop(close_shop::Args),
     /// Make a small project and run it, to see mow at work
@@ -244,6 +248,7 @@ impl Command {
             | Self::Log(_)
             | Self::Events(_)
             | Self::Replay(_)
+            | Self::Rescue(_)
             | Self::CloseShop(_)
             | Self::Demo(_)
             | Self::Doctor(_)
@@ -314,6 +319,7 @@ impl Command {
             Self::Log(args) => log::run(context, args),
             Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),
+            Self::Rescue(command) => command.run(context),
             Self::CloseShop(args) => close_shop::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),

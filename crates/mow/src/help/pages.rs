@@ -43,6 +43,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("ps", include_str!("../../help/ps.md")),
     ("replay", include_str!("../../help/replay.md")),
     ("requirements", include_str!("../../help/requirements.md")),
+    ("rescue", include_str!("../../help/rescue.md")),
     ("resolve-model", include_str!("../../help/resolve-model.md")),
     ("resume", include_str!("../../help/resume.md")),
     ("roadmap", include_str!("../../help/roadmap.md")),
