@@ -26,6 +26,7 @@ use super::{events_path, load_state, state_path};
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
+use crate::runs::{Active, tell_live};
 use crate::terminal;
 
 /// How many events are shown when the settings do not say.
@@ -47,6 +48,7 @@ pub(super) fn run(context: &Context, shared: &Project, width: usize) -> Result<O
         text.push('\x07');
     }
     note(shared, lines.len());
+    tell_live(context);
     Ok(Output::Drawn(text))
 }
 
@@ -135,8 +137,9 @@ fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, 
         return Ok(vec![None; active.len()]);
     }
     let index = Index::load(&context.project.planning);
+    let at_work = Active::load(context);
     let count = |phase: &ActivePhase| {
-        if is_complete(phase) { Ok(None) } else { status_counts(&index, &phase.phase) }
+        if is_complete(phase) { Ok(None) } else { status_counts(&index, &at_work, &phase.phase) }
     };
     if active.len() < PARALLEL_FROM {
         return active.iter().map(count).collect();
@@ -171,9 +174,13 @@ fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestam
 }
 
 /// Counts the plans in a phase's STATUS.md; `None` when there are none.
-fn status_counts(index: &Index, phase: &str) -> Result<Counts, Failure> {
+///
+/// While a live run works on it, that of the phase's worktree counts.
+fn status_counts(index: &Index, at_work: &Active, phase: &str) -> Result<Counts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
-    for path in index.status_paths(&number) {
+    let there = at_work.dir(&number);
+    let there = there.and_then(|dir| Some(dir.path.join(dir.status_file()?)));
+    for path in there.into_iter().chain(index.status_paths(&number)) {
         if let Some(bytes) = disk::read(&path)? {
             return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
         }
