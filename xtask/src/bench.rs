@@ -2,9 +2,10 @@
 //!
 //! Subject and floor run in turns (A B A B …), so that a busy machine slows both, and medians are
 //! compared. Only ratios mean something; nothing here ever fails a build. A subject that fails or
-//! says nothing is shown as `n/a`.
+//! says nothing is shown as `n/a`. At the end it counts the programs that commands start.
 
 mod project;
+mod spawns;
 mod table;
 
 use crate::repo;
@@ -26,6 +27,8 @@ struct Bench {
     on_disk: Project,
     small: Project,
     large: Project,
+    /// Where long answers go; kept empty, as it is for a person who asks now and then.
+    cache: PathBuf,
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -34,7 +37,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let memory = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
     let memory = memory.join(format!("mow-bench-{}", std::process::id()));
     let disk = repo::target().join("bench");
-    let outcome = prepare(&memory, &disk).and_then(|bench| print_all(&bench, runs));
+    let outcome = prepare(&memory, &disk).and_then(|bench| {
+        print_all(&bench, runs)?;
+        spawns::print(&bench.mow, &memory.join("spawns"))
+    });
     for folder in [&memory, &disk].into_iter().filter(|folder| folder.exists()) {
         fs::remove_dir_all(folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -58,9 +64,14 @@ fn prepare(memory: &Path, disk: &Path) -> Result<Bench> {
     Ok(Bench {
         mow: repo::build("mow", "mow", "release")?,
         floor: repo::build("mow-testkit", "floor", "release")?,
-        on_disk: Project::generate(&disk.join("small"), Size::OnDisk.phases())?,
-        small: Project::generate(&memory.join("small"), Size::Small.phases())?,
-        large: Project::generate(&memory.join("large"), Size::Large.phases())?,
+        on_disk: Project::generate(&disk.join("small"), Size::OnDisk.phases(), 0)?,
+        small: Project::generate(&memory.join("small"), Size::Small.phases(), 0)?,
+        large: Project::generate(
+            &memory.join("large"),
+            Size::Large.phases(),
+            Size::Large.phases(),
+        )?,
+        cache: memory.join("cache"),
     })
 }
 
@@ -94,7 +105,7 @@ impl Bench {
     /// Runs a subject once: warms the caches and tells whether it does the work at all.
     fn says_something(&self, side: &Side) -> Result<bool> {
         let output = self.command(side).output()?;
-        self.project(side.size).restore()?;
+        self.restore(side)?;
         Ok(output.status.success() && !output.stdout.is_empty())
     }
 
@@ -107,8 +118,15 @@ impl Bench {
         if !status.success() {
             bail!("{} {} ended with {status}", side.program.name(), side.words.join(" "));
         }
-        self.project(side.size).restore()?;
+        self.restore(side)?;
         Ok(took)
+    }
+
+    fn restore(&self, side: &Side) -> Result<()> {
+        if self.cache.exists() {
+            fs::remove_dir_all(&self.cache).context("cannot empty the cache")?;
+        }
+        self.project(side.size).restore()
     }
 
     fn command(&self, side: &Side) -> Command {
@@ -118,6 +136,7 @@ impl Bench {
             Program::True => Command::new("true"),
         };
         command.args(side.words).current_dir(&self.project(side.size).root);
+        command.env("XDG_CACHE_HOME", &self.cache);
         command
     }
 

@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// Every command of the contract as one would type it.
-fn leaves() -> Vec<String> {
+pub(crate) fn leaves() -> Vec<String> {
     let leaves = LEAVES.iter().flat_map(|(word, rest)| match rest {
         [] => vec![(*word).to_owned()],
         rest => rest.iter().map(|rest| format!("{word} {rest}")).collect(),

@@ -67,6 +67,11 @@ impl Bar {
             Some(color) if filled > 0 => color::painted(&fill, color, level),
             _ => fill,
         };
-        format!("[{fill}{}]", "░".repeat(self.cells - filled))
+        let mut bar = String::with_capacity(fill.len() + 3 * self.cells + 2);
+        bar.push('[');
+        bar.push_str(&fill);
+        bar.extend(std::iter::repeat_n('░', self.cells - filled));
+        bar.push(']');
+        bar
     }
 }

@@ -154,13 +154,14 @@ impl Row {
                 color: None,
             };
             let activity = if self.waiting { "Awaiting input" } else { &self.activity };
-            format!(
-                "{} {} {percent:>3}%  {} {}",
-                fit::fit(&label, LABEL_COLUMNS),
-                bar.draw(Level::None),
-                fit::fit(&fit::one_line(activity), ACTIVITY_COLUMNS),
-                fit::pad_start(&elapsed, 4),
-            )
+            let mut text = fit::fit(&label, LABEL_COLUMNS);
+            // Room for the rest at once: thousands of rows may be drawn.
+            text.reserve(3 * BAR_CELLS + ACTIVITY_COLUMNS + elapsed.len() + 16);
+            let _ = write!(text, " {} {percent:>3}%  ", bar.draw(Level::None));
+            text.push_str(&fit::fit(&fit::one_line(activity), ACTIVITY_COLUMNS));
+            text.push(' ');
+            text.push_str(&fit::pad_start(&elapsed, 4));
+            text
         };
         color::painted(&text, color_of(Some(&self.phase), NO_PHASE), level)
     }

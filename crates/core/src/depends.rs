@@ -33,6 +33,12 @@ pub struct Surroundings<'a> {
 
 /// Returns the hard dependencies a text names, sorted, each once, the phase itself left out.
 pub fn parse(text: &str, around: Surroundings<'_>) -> Vec<PhaseNumber> {
+    if let Some(number) = words::strip_phase_word(text).and_then(PhaseNumber::parse)
+        && !number.ends_in_letter()
+    {
+        // `Phase 3` is what most fields say, and it has but one reading.
+        return if number == *around.own { Vec::new() } else { vec![number] };
+    }
     let text = unify(text);
     let (outer, inner) = split_parentheses(&text);
     let mut found = BTreeSet::new();
@@ -86,7 +92,10 @@ fn unify(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text outside parentheses and the remarks inside them.
-fn split_parentheses(text: &str) -> (String, Vec<String>) {
+fn split_parentheses(text: &str) -> (Cow<'_, str>, Vec<String>) {
+    if !text.contains(['(', '[', ')', ']']) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
     let mut outer = String::new();
     let mut inner: Vec<String> = Vec::new();
     let mut depth = 0_usize;
@@ -104,7 +113,7 @@ fn split_parentheses(text: &str) -> (String, Vec<String>) {
             c => inner.last_mut().expect("depth is above zero only inside a remark").push(c),
         }
     }
-    (outer, inner)
+    (Cow::Owned(outer), inner)
 }
 
 #[cfg(test)]

@@ -62,5 +62,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 
 /// Fills a text with spaces in front, up to some columns.
 pub fn pad_start(text: &str, columns: usize) -> String {
-    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+    let mut filled = " ".repeat(columns.saturating_sub(width(text)));
+    filled.push_str(text);
+    filled
 }

@@ -296,6 +296,11 @@ impl Lead {
         self.items.values().filter(|item| item.answer.is_none())
     }
 
+    /// Returns phases that will start once what is at work is merged, as many as there are slots.
+    pub fn soon(&self) -> Vec<PhaseNumber> {
+        schedule::soon(self)
+    }
+
     /// Returns whether all phases are merged.
     pub fn is_merged(&self) -> bool {
         self.merged == self.phases.len()

@@ -21,8 +21,8 @@ const DIGITS_MAX: usize = 9;
 struct Part {
     /// Zeros in front of a later part's digits: `05` has one.
     zeros: u8,
-    /// The lower-case letter after the digits, usually none.
-    suffix: Option<char>,
+    /// The lower-case ASCII letter after the digits, usually none.
+    suffix: Option<u8>,
     value: u32,
 }
 
@@ -83,6 +83,11 @@ impl PhaseNumber {
     /// Returns whether the number is a plain integer.
     pub fn is_whole(&self) -> bool {
         self.len == 1 && self.parts[0].suffix.is_none()
+    }
+
+    /// Returns whether its last part has a letter: `3a`, `3.1c`.
+    pub fn ends_in_letter(&self) -> bool {
+        self.parts[self.len - 1].suffix.is_some()
     }
 
     /// Returns whether the number sits in the backlog block (`999.1` and the like).
@@ -161,7 +166,7 @@ fn parse_part(text: &str, first: bool) -> Option<(Part, &str)> {
     let after = &text[digits_end..];
     let letters = after.bytes().take_while(u8::is_ascii_alphabetic).count();
     // One letter is a suffix; a word glued to the digits (`3rd`, `2x2`) is not.
-    let suffix = after.chars().next().filter(|_| letters == 1);
+    let suffix = after.bytes().next().filter(|_| letters == 1);
     let part = Part {
         zeros: zeros as u8,
         value: significant.parse().unwrap_or(0),
@@ -199,7 +204,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zeros = usize::from(self.zeros);
         write!(f, "{:0<zeros$}{}", "", self.value)?;
-        self.suffix.map_or(Ok(()), |letter| f.write_char(letter))
+        self.suffix.map_or(Ok(()), |letter| f.write_char(char::from(letter)))
     }
 }
 

@@ -9,12 +9,20 @@ pub fn first_of(text: &str, words: &[&str]) -> Option<usize> {
     for (at, c) in text.char_indices() {
         let starts =
             !before.is_ascii_alphanumeric() && (!before.is_alphanumeric() || !c.is_ascii());
-        if starts && c.is_alphanumeric() && words.iter().any(|word| text[at..].starts_with(word)) {
+        if starts && c.is_alphanumeric() && starts_with_any(&text.as_bytes()[at..], words) {
             return Some(at);
         }
         before = c;
     }
     None
+}
+
+fn starts_with_any(text: &[u8], words: &[&str]) -> bool {
+    let is_start = |word: &&str| {
+        // The first byte rules most words out, without the call that comparing the rest takes.
+        word.as_bytes().first() == text.first() && text.starts_with(word.as_bytes())
+    };
+    words.iter().any(is_start)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! [`Session::open`] and [`Session::run`].
 
 mod effects;
+mod feed;
 mod merge;
 mod prepare;
 mod projection;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use mow_core::lead::{Command, Event, Input, Lead, Settings, Standing};
 use mow_core::machine::Machine;
 use mow_host::git::Git;
+use mow_host::phase_worktree;
 use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
 use mow_store::journal::{Journal, JournalError, Record, Tail};
@@ -36,6 +38,9 @@ pub use roadmap::{Choice, Chosen, choose};
 pub trait Face {
     /// Shows what happened, and how the run stands now.
     fn show(&mut self, lead: &Lead, events: &[Event], now: u64);
+
+    /// Says what is not in order without stopping the run.
+    fn warn(&mut self, text: &str);
 }
 
 /// A lead that is about to run.
@@ -74,6 +79,8 @@ impl Session {
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
+        phase_worktree::clear_unfinished(site.top())
+            .map_err(|error| EngineError::Host(error.into()))?;
         let (journal, _) = Journal::open(&site.run.journal(), &site.run.header())?;
         let mut begin = Vec::new();
         if lead.run.is_empty() {

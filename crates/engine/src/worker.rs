@@ -4,6 +4,7 @@
 //! [`work`].
 
 mod desk;
+mod evidence;
 mod look;
 mod paper;
 mod role;

@@ -1,6 +1,7 @@
-//! What acts on the world outside the planning files: the `git` program, later agents and processes.
+//! What acts on the world outside the planning files: the `git` program, worktrees, merges, processes.
 //!
-//! Nothing here decides what is to be done, and nothing prints. Start with [`git`].
+//! Nothing here decides what is to be done, and nothing prints. Every act looks before it acts, so
+//! that it can be done again after a crash at any point. Start with [`git`] and [`process`].
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 

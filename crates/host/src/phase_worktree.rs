@@ -19,6 +19,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "worktrees are made and removed here")]
 
+mod entries;
 mod remove;
 
 use std::fs;
@@ -31,6 +32,9 @@ use crate::git::index::PrivateIndex;
 use crate::git::{Git, GitError, Worktree, locks};
 use crate::rescue::{self, RescueError, Rescued};
 
+use entries::{discard, forget, is_empty_but_for_link};
+
+pub use entries::clear_unfinished;
 pub use remove::{Remove, Removed, remove};
 
 /// What git notes in a worktree that it has not finished making.
@@ -70,6 +74,14 @@ pub enum WorktreeError {
     InTheWay {
         /// The directory.
         path: PathBuf,
+    },
+    /// A git that was started before does not finish.
+    #[error("git is busy with {path}: processes {pids:?}")]
+    Busy {
+        /// The worktree.
+        path: PathBuf,
+        /// The processes.
+        pids: Vec<u32>,
     },
     /// A file or directory could not be changed.
     #[error("cannot change {path}")]
@@ -117,6 +129,11 @@ pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError
     let base = git.commit_of(&prepare.base)?.ok_or_else(no_base)?;
     check_branch(&git, &prepare.branch)?;
     ignore(&git, root, &prepare.path)?;
+    let busy = locks::wait_until_quiet(&prepare.path);
+    if !busy.is_empty() {
+        return Err(WorktreeError::Busy { path: prepare.path.clone(), pids: busy });
+    }
+    clear_unfinished(root)?;
     let mut rescued = Vec::new();
     let reused = clear_the_way(&git, prepare)?;
     let created_branch =
@@ -160,7 +177,7 @@ fn clear_the_way(git: &Git, prepare: &Prepare) -> Result<bool, WorktreeError> {
         }
         return Ok(false);
     }
-    if is_empty_but_for_link(&prepare.path)? && !is_whole(&prepare.path) {
+    if is_empty_but_for_link(&prepare.path) && !is_whole(&prepare.path) {
         discard(git, &prepare.path)?;
         return Ok(false);
     }
@@ -185,47 +202,6 @@ fn is_whole(path: &Path) -> bool {
     let git = Git::at_top(path);
     let head = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
     head.is_ok_and(|answer| answer.success)
-}
-
-fn is_empty_but_for_link(path: &Path) -> Result<bool, WorktreeError> {
-    let failed = |source| WorktreeError::Io { path: path.to_path_buf(), source };
-    for entry in fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.file_name() != ".git" || !entry.file_type().map_err(failed)?.is_file() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Drops git's entry of a worktree whose directory is gone, and no other.
-fn forget(git: &Git, path: &Path) -> Result<(), GitError> {
-    let words = ["worktree", "remove", "--force", "--force"].map(AsRef::as_ref);
-    git.run(&[&words[..], &[path.as_os_str()]].concat()).map(drop)
-}
-
-/// Removes a directory that holds at most a link, and git's entry that the link names.
-fn discard(git: &Git, path: &Path) -> Result<(), WorktreeError> {
-    let failed = |source| WorktreeError::Io { path: path.to_path_buf(), source };
-    let entries = git.common_dir()?.join("worktrees");
-    let link = path.join(".git");
-    match fs::read_to_string(&link) {
-        Ok(text) => {
-            let entry = PathBuf::from(text.trim_end().trim_start_matches("gitdir: "));
-            // Never anything but an entry of this repository.
-            if entry.parent() == Some(&entries) && entry.is_dir() {
-                fs::remove_dir_all(&entry).map_err(failed)?;
-            }
-            fs::remove_file(&link).map_err(failed)?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
-    }
-    fs::remove_dir(path).map_err(failed)?;
-    if git.worktrees()?.iter().any(|worktree| worktree.path == path) {
-        forget(git, path)?;
-    }
-    Ok(())
 }
 
 /// Makes the worktree; returns whether its branch is new.

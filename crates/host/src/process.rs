@@ -24,7 +24,7 @@ use crate::life::{self, LifeError};
 
 #[cfg(target_os = "linux")]
 use linux as os;
-pub(crate) use os::{programs_in, this};
+pub(crate) use os::{this, wait_for_programs};
 #[cfg(not(target_os = "linux"))]
 use other as os;
 

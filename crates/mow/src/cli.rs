@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::caller;
 use crate::commands::{self, Command};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family;
 use crate::help;
 use crate::output::{Answer, Output, warn};
 
@@ -75,7 +76,7 @@ pub(crate) fn parse() -> Result<Request, Failure> {
     // The first `--raw` counts wherever it stands, even where a value is expected.
     let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
     let args = open_documentation(args);
-    let understood = Cli::try_parse_from(&args)
+    let understood = parse_lazily(&args)
         .map(|cli| (cli, args.clone()))
         .or_else(|error| without_surplus(&args).ok_or(error));
     match understood {
@@ -104,6 +105,13 @@ fn without_surplus(args: &[OsString]) -> Option<(Cli, Vec<OsString>)> {
     }
     warn(&format!("ignored: {}", dropped.join(" ")));
     Some((cli, kept))
+}
+
+/// Reads the arguments; only what the called command may be given is made for it.
+fn parse_lazily(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = family::lazily(Cli::command).try_get_matches_from(args)?;
+    let parsed = Cli::from_arg_matches_mut(&mut matches);
+    parsed.map_err(|error| error.format(&mut Cli::command()))
 }
 
 /// Returns the command that was called and its subcommands, aliases resolved.

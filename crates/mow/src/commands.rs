@@ -46,6 +46,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family::Family;
 use crate::output::Output;
 
 /// Everything `mow` can be asked.
@@ -57,7 +58,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         start: start::StartArgs,
         #[command(subcommand)]
-        command: Option<init::Init>,
+        command: Option<Family<init::Init>>,
     },
     /// Run phases, several at a time, each in its own worktree
     Run(run::Args),
@@ -88,7 +89,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     /// Bring back work that was put aside
     #[command(subcommand)]
-    Rescue(rescue::Rescue),
+    Rescue(Family<rescue::Rescue>),
     /// End the work of a run: keep ideas as todos, release claims, commit
     CloseShop(close_shop::Args),
     /// Make a small project and run it, to see mow at work
@@ -98,17 +99,17 @@ pub(crate) enum Command {
     /// Show running phases, what happened, and what waits for a person
     Dashboard {
         #[command(subcommand)]
-        command: Option<dashboard::Dashboard>,
+        command: Option<Family<dashboard::Dashboard>>,
     },
     /// Read the roadmap: phases, dependencies, what may run
     #[command(subcommand)]
-    Roadmap(roadmap::Roadmap),
+    Roadmap(Family<roadmap::Roadmap>),
     /// Add, insert, remove and complete phases
     #[command(subcommand)]
-    Phase(phase::Phase),
+    Phase(Family<phase::Phase>),
     /// List what is on disk
     #[command(subcommand)]
-    Phases(phases::Phases),
+    Phases(Family<phases::Phases>),
     /// Find the directory of a phase
     FindPhase {
         /// The phase, such as 3 or 03
@@ -121,13 +122,13 @@ pub(crate) enum Command {
     },
     /// Mark requirements complete
     #[command(subcommand)]
-    Requirements(requirements::Requirements),
+    Requirements(Family<requirements::Requirements>),
     /// Ship a milestone
     #[command(subcommand)]
-    Milestone(milestone::Milestone),
+    Milestone(Family<milestone::Milestone>),
     /// Check that the planning files fit together
     #[command(subcommand)]
-    Validate(validate::Validate),
+    Validate(Family<validate::Validate>),
     /// Show how far the phases are
     Progress(progress::Progress),
     /// Read and change STATE.md
@@ -136,7 +137,7 @@ pub(crate) enum Command {
     StateSnapshot,
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
-    Status(status::Status),
+    Status(Family<status::Status>),
     /// Print the team and its members
     TeamStatus,
     /// Start, change or stop the team
@@ -148,25 +149,25 @@ pub(crate) enum Command {
     },
     /// Claim phases, make and merge the worktrees they are worked on in
     #[command(subcommand)]
-    Worktree(worktree::Worktree),
+    Worktree(Family<worktree::Worktree>),
     /// Make and check the messages of workers and lead
     #[command(subcommand)]
-    Message(message::Message),
+    Message(Family<message::Message>),
     /// Keep what workers say to each other
     #[command(subcommand)]
-    ChatLog(chat_log::ChatLog),
+    ChatLog(Family<chat_log::ChatLog>),
     /// Draw banners and bars for a terminal
     #[command(subcommand)]
-    Format(format::Format),
+    Format(Family<format::Format>),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
-    Frontmatter(frontmatter::Frontmatter),
+    Frontmatter(Family<frontmatter::Frontmatter>),
     /// Check plans, phases, references, commits
     #[command(subcommand)]
-    Verify(verify::Verify),
+    Verify(Family<verify::Verify>),
     /// Choose a summary template, or fill one in
     #[command(subcommand)]
-    Template(template::Template),
+    Template(Family<template::Template>),
     /// Make the first files of a phase, or its directory
     Scaffold(scaffold::Scaffold),
     /// Commit planning files
@@ -178,7 +179,7 @@ pub(crate) enum Command {
     },
     /// Start or complete a todo
     #[command(subcommand)]
-    Todo(todo::Todo),
+    Todo(Family<todo::Todo>),
     /// Make config.json with the defaults if it is missing
     ConfigEnsureSection,
     /// Change a setting
@@ -187,7 +188,7 @@ pub(crate) enum Command {
     ConfigGet(config::Get),
     /// Change settings that have a command of their own
     #[command(subcommand)]
-    Config(config::ConfigCommand),
+    Config(Family<config::ConfigCommand>),
     /// Put all summaries together
     HistoryDigest,
     /// Print the keys of summaries
@@ -206,10 +207,10 @@ pub(crate) enum Command {
     Websearch(utility::Websearch),
     /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
     #[command(subcommand)]
-    Hook(hook::Hook),
+    Hook(Family<hook::Hook>),
     /// Install what other programs need to find mow
     #[command(subcommand)]
-    Install(install::Install),
+    Install(Family<install::Install>),
     /// Open the documentation of a command
     HelpOpen(manual::Open),
     /// Print the completions for a shell

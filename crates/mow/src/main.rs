@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod family;
 mod help;
 mod output;
 mod runs;

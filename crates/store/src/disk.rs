@@ -110,7 +110,7 @@ pub enum DiskError {
 
 impl DiskError {
     /// Makes the conversion for `map_err` after an action on a path.
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 }

@@ -3,6 +3,8 @@
 //! One listing of `phases/` and one of each directory, no file is opened. Archived phases live in
 //! `milestones/vX.Y-phases/` and are listed only when asked for.
 
+mod index;
+
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,6 +13,8 @@ use std::sync::Arc;
 
 use mow_core::phase::PhaseNumber;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+
+pub use index::{Index, Tallies};
 
 /// A directory of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +28,39 @@ pub struct PhaseDir {
     /// The milestone whose archive it stands in.
     pub archived: Option<String>,
     files: Names,
-    /// How many files of each kind there are.
-    counts: [usize; Artifact::ALL.len()],
+    tally: Tally,
+}
+
+/// How many files of each kind a directory holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: [u32; Artifact::ALL.len()],
+}
+
+impl Tally {
+    fn add(&mut self, file: &str) {
+        if let Some(kind) = Artifact::ALL.iter().find(|kind| kind.id(file).is_some()) {
+            self.counts[*kind as usize] += 1;
+        }
+    }
+
+    /// Returns how many files of a kind there are.
+    pub fn count(&self, kind: Artifact) -> usize {
+        self.counts[kind as usize] as usize
+    }
+
+    /// Returns how far the phase is.
+    pub fn status(&self) -> DiskStatus {
+        let (plans, summaries) = (self.count(Artifact::Plan), self.count(Artifact::Summary));
+        match (plans, summaries) {
+            (1.., _) if summaries >= plans => DiskStatus::Complete,
+            (_, 1..) => DiskStatus::Partial,
+            (1.., 0) => DiskStatus::Planned,
+            _ if self.count(Artifact::Research) > 0 => DiskStatus::Researched,
+            _ if self.count(Artifact::Context) > 0 => DiskStatus::Discussed,
+            _ => DiskStatus::Empty,
+        }
+    }
 }
 
 /// Sorted names in one buffer: a large project has tens of thousands of files.
@@ -139,20 +174,12 @@ impl PhaseDir {
 
     /// Returns how many files of a kind there are.
     pub fn count(&self, kind: Artifact) -> usize {
-        self.counts[kind as usize]
+        self.tally.count(kind)
     }
 
     /// Returns how far the phase is.
     pub fn status(&self) -> DiskStatus {
-        let (plans, summaries) = (self.count(Artifact::Plan), self.count(Artifact::Summary));
-        match (plans, summaries) {
-            (1.., _) if summaries >= plans => DiskStatus::Complete,
-            (_, 1..) => DiskStatus::Partial,
-            (1.., 0) => DiskStatus::Planned,
-            _ if self.count(Artifact::Research) > 0 => DiskStatus::Researched,
-            _ if self.count(Artifact::Context) > 0 => DiskStatus::Discussed,
-            _ => DiskStatus::Empty,
-        }
+        self.tally.status()
     }
 
     /// Returns the number as the name has it: `03` of `03-auth`.
@@ -211,41 +238,6 @@ impl PhaseDirs {
     }
 }
 
-/// The current phases by number, without a look into their directories.
-#[derive(Clone, Debug)]
-pub struct Index {
-    home: PathBuf,
-    /// Ordered by number, then by name.
-    names: Vec<(PhaseNumber, String)>,
-}
-
-impl Index {
-    /// Lists the names of the directories.
-    pub fn load(planning: &Path) -> Self {
-        let home = planning.join("phases");
-        let numbered = subdirectories(&home)
-            .into_iter()
-            .filter_map(|name| number_of(&name).map(|number| (number, name)));
-        let mut names: Vec<_> = numbered.collect();
-        names.sort();
-        Self { home, names }
-    }
-
-    /// Returns where the STATUS.md of a phase may be, the usual place first.
-    pub fn status_paths(&self, number: &PhaseNumber) -> Vec<PathBuf> {
-        let at = self.names.partition_point(|(other, _)| other < number);
-        let Some((_, name)) = self.names.get(at).filter(|(other, _)| other == number) else {
-            return Vec::new();
-        };
-        // Older projects may pad the number in the file as they do in the directory.
-        let bare = strip_word(name);
-        let own = bare.split('-').next().unwrap_or(bare);
-        let padded = number.padded();
-        let path = |prefix: &str| self.home.join(name).join(format!("{prefix}-STATUS.md"));
-        if own == padded { vec![path(own)] } else { vec![path(&padded), path(own)] }
-    }
-}
-
 /// Returns the versions and names of the archives, newest first.
 fn archives(milestones: &Path) -> Vec<(String, String)> {
     let mut archives: Vec<_> = subdirectories(milestones)
@@ -287,20 +279,22 @@ fn list(home: &Path, archived: Option<&str>) -> Vec<PhaseDir> {
 /// Lists the files of one phase directory.
 fn look_into(home: &OwnedFd, at: &Path, name: String, archived: Option<&str>) -> PhaseDir {
     let mut files = Names::default();
-    let mut counts = [0; Artifact::ALL.len()];
-    if let Ok(dir) = open_dir(home, Path::new(&name)) {
-        let is_file = |_: &OwnedFd, kind, _: &CStr| kind != FileType::Directory;
-        each_name(&dir, is_file, |file| {
-            files.push(file);
-            if let Some(kind) = Artifact::ALL.iter().find(|kind| kind.id(file).is_some()) {
-                counts[*kind as usize] += 1;
-            }
-        });
-    }
+    let mut tally = Tally::default();
+    each_file(home, &name, |file| {
+        files.push(file);
+        tally.add(file);
+    });
     files.sort();
     let number = number_of(&name);
     let archived = archived.map(str::to_owned);
-    PhaseDir { path: at.join(&name), number, archived, files, counts, name }
+    PhaseDir { path: at.join(&name), number, archived, files, tally, name }
+}
+
+/// Hands on the names of the files in a phase directory; an unreadable one has none.
+fn each_file(home: &OwnedFd, name: &str, found: impl FnMut(&str)) {
+    if let Ok(dir) = open_dir(home, Path::new(name)) {
+        each_name(&dir, |_, kind, _| kind != FileType::Directory, found);
+    }
 }
 
 /// Returns the number a directory's name begins with.

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use crate::text::Text;
 use crate::text::field::same_name;
-use crate::text::heading::{Heading, headings, section_end};
+use crate::text::heading::{Heading, heading_at, headings, section_end};
 
 /// The lines of a section and the heading that opens it.
 pub(crate) struct Section {
@@ -39,9 +39,17 @@ pub(crate) struct Section {
 
 /// Finds the first section of level two or three with one of some names.
 pub(crate) fn section(text: &Text<'_>, names: &[&str]) -> Option<Section> {
-    let headings = headings(text);
-    let index = headings.iter().position(|heading| is_named(text, heading, names))?;
-    Some(section_at(text, &headings, index))
+    let mut headings = (0..text.lines().len()).filter_map(|line| heading_at(text, line));
+    let heading = headings.find(|heading| is_named(text, heading, names))?;
+    // What stands behind the section is not looked at.
+    let mut next = None;
+    let end = headings.find(|other| {
+        next.get_or_insert(other.line);
+        other.level <= heading.level
+    });
+    let (start, last) = (heading.line + 1, text.lines().len());
+    let lines = start..end.map_or(last, |end| end.line);
+    Some(Section { heading, lines, own: start..next.unwrap_or(last) })
 }
 
 /// Finds all sections of level two or three with one of some names.

@@ -5,14 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use mow_core::graph::{Graph, GraphNode};
 use mow_core::phase::PhaseNumber;
 use mow_core::slug::slug;
 
 use crate::disk::{self, DiskError};
-use crate::phase_dirs::{self, DiskStatus, PhaseDir, PhaseDirs};
+use crate::phase_dirs::{self, DiskStatus, Tallies, Tally};
 use crate::roadmap::{self, Entry, Milestone};
 
 /// A project's phases, declared and on disk.
@@ -31,8 +30,8 @@ pub struct Survey {
 pub struct Surveyed {
     /// What the roadmap says.
     pub entry: Entry,
-    /// Its directory, if it has one.
-    pub dir: Option<Arc<PhaseDir>>,
+    /// What its directory holds, if it has one.
+    pub dir: Option<Tally>,
     /// Whether its directory stands in an archive.
     shipped: bool,
 }
@@ -40,7 +39,7 @@ pub struct Surveyed {
 impl Surveyed {
     /// Returns how far the files say it is.
     pub fn disk_status(&self) -> DiskStatus {
-        self.dir.as_ref().map_or(DiskStatus::NoDirectory, |dir| dir.status())
+        self.dir.as_ref().map_or(DiskStatus::NoDirectory, Tally::status)
     }
 
     /// Returns whether it is done.
@@ -53,22 +52,16 @@ impl Surveyed {
 
 /// Reads roadmap and directories; `None` without a ROADMAP.md.
 pub fn load(planning: &Path) -> Result<Option<Survey>, DiskError> {
-    // Listing thousands of directories takes as long as reading the roadmap: do both at once.
-    let (dirs, roadmap) = std::thread::scope(|scope| {
-        let dirs = scope.spawn(|| PhaseDirs::load(planning));
-        let roadmap = disk::read(&planning.join("ROADMAP.md"))
-            .map(|bytes| bytes.map(|bytes| roadmap::parse(&bytes)));
-        (dirs.join().expect("listing directories does not panic"), roadmap)
-    });
+    let read = || {
+        let bytes = disk::read(&planning.join("ROADMAP.md"))?;
+        Ok::<_, DiskError>(bytes.map(|bytes| roadmap::parse(&bytes)))
+    };
+    let (dirs, roadmap) = Tallies::load_beside(planning, read);
     let Some(roadmap) = roadmap? else { return Ok(None) };
     let mut phases: Vec<_> = roadmap
         .entries
         .into_iter()
-        .map(|entry| Surveyed {
-            dir: dirs.find(&entry.phase.number).cloned(),
-            entry,
-            shipped: false,
-        })
+        .map(|entry| Surveyed { dir: dirs.find(&entry.phase.number), entry, shipped: false })
         .collect();
     mark_shipped(planning, &mut phases);
     phases.sort_by_key(|phase| phase.entry.phase.line);

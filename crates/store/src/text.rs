@@ -111,7 +111,7 @@ impl<'a> Text<'a> {
 
 /// Cuts bytes into lines; only a line feed ends one, a carriage return before it belongs to it.
 fn split_lines(bytes: &[u8]) -> Vec<Line> {
-    let mut lines = Vec::with_capacity(bytes.len() / 40 + 1);
+    let mut lines = Vec::with_capacity(bytes.len() / 16 + 1);
     let mut start = 0;
     while start < bytes.len() {
         let feed = memchr(b'\n', &bytes[start..]).map(|at| start + at);

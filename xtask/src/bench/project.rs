@@ -13,8 +13,9 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Writes the project; one that a broken-off run left at the same place is replaced.
-    pub(super) fn generate(root: &Path, phases: usize) -> Result<Self> {
+    /// Writes the project, the first phases of it at work; one that a broken-off run left at the
+    /// same place is replaced.
+    pub(super) fn generate(root: &Path, phases: usize, active: usize) -> Result<Self> {
         if root.exists() {
             fs::remove_dir_all(root).with_context(|| format!("cannot clear {}", root.display()))?;
         }
@@ -24,7 +25,7 @@ impl Project {
         }
         save(&planning.join("ROADMAP.md"), &roadmap(phases))?;
         save(&planning.join("config.json"), "{}")?;
-        let project = Self { root: root.to_path_buf(), state: state(phases) };
+        let project = Self { root: root.to_path_buf(), state: state(phases, active) };
         project.restore()?;
         Ok(project)
     }
@@ -119,12 +120,23 @@ fn roadmap(phases: usize) -> String {
     )
 }
 
-fn state(phases: usize) -> String {
+fn state(phases: usize, active: usize) -> String {
+    let mut table = String::new();
+    if active > 0 {
+        table.push_str(
+            "## Active Phases\n\n| Phase | Name | Status | Worker | Plans | Last Update |\n\
+             |---|---|---|---|---|---|\n",
+        );
+    }
+    for phase in 1..=active {
+        writeln!(table, "| {phase:04} | Step {phase} | executing | -- | 0/{PLANS} | -- |")
+            .expect("a String grows");
+    }
     format!(
         "# Project State\n\n## Project Reference\n\nSee: .planning/PROJECT.md\n\n\
          ## Current Position\n\nPhase: 1 of {phases} (Step 1)\nPlan: 1 of {PLANS} in current phase\n\
          Status: Ready to execute\nLast activity: 2026-01-01 — planned\n\
-         Progress: [░░░░░░░░░░] 0%\n\n## Accumulated Context\n\n### Decisions\n\nNone yet.\n\n\
+         Progress: [░░░░░░░░░░] 0%\n\n{table}\n## Accumulated Context\n\n### Decisions\n\nNone yet.\n\n\
          ### Blockers/Concerns\n\nNone yet.\n\n## Session Continuity\n\n\
          Last session: 2026-01-01\nStopped at: nothing\nResume file: None\n"
     )

@@ -67,6 +67,8 @@ const FRONTMATTER: &[&str] = &["frontmatter", "get", ".planning/phases/0001-step
 const ADD_BLOCKER: &[&str] = &["state", "add-blocker", "--text", "the supplier is late"];
 const ANALYZE: &[&str] = &["roadmap", "analyze"];
 const ANALYZE_DAG: &[&str] = &["roadmap", "analyze-dag", "--raw"];
+const RENDER: &[&str] = &["dashboard", "render"];
+const READ_STATUS: &[&str] = &["read-status", ".planning"];
 const SCAN: &[&str] = &["scan", ".planning"];
 const WRITE: &[&str] = &["durable-write", ".planning/STATE.md"];
 
@@ -106,4 +108,10 @@ pub(super) const MEASUREMENTS: &[Measurement] = &[
         1.5,
     ),
     growth("analyze-dag, per phase 5000 / 500", ANALYZE_DAG),
+    against(
+        "dashboard render, 5000 / reads",
+        mow(RENDER, Size::Large),
+        floor(READ_STATUS, Size::Large),
+        1.5,
+    ),
 ];

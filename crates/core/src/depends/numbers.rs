@@ -132,8 +132,7 @@ fn take_number<'a>(
         return Some(after);
     }
     // `48h` looks like a number with a letter; only a phase that exists may carry one.
-    let lettered = first.to_string().ends_with(|c: char| c.is_ascii_alphabetic());
-    if !lettered || known.contains(&first) {
+    if !first.ends_in_letter() || known.contains(&first) {
         found.insert(first);
     }
     Some(rest)

@@ -93,18 +93,25 @@ pub(super) fn says_nothing(text: &str) -> bool {
     let text = text.trim().trim_start_matches(['*', '_', '"', '.', ':']).to_lowercase();
     let dash = text.trim_matches(['-', '–', '—', ' ', '.']).is_empty();
     dash || NOTHING.iter().any(|word| {
-        let after = text.strip_prefix(word);
+        // The first byte rules most words out.
+        let may_start = text.as_bytes().first() == word.as_bytes().first();
+        let after = if may_start { text.strip_prefix(word) } else { None };
         after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
     })
 }
 
 /// Returns whether a text means every phase before this one.
 pub(super) fn says_all_previous(text: &str) -> bool {
+    let starts = |word: &&str| {
+        text.trim().get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+    };
+    if !["all ", "every ", "todas ", "alle "].iter().any(starts) {
+        return false;
+    }
     let text = text.trim().to_lowercase();
-    let all = ["all ", "every ", "todas ", "alle "].iter().any(|word| text.starts_with(word));
     let before = ["previous", "prior", "preceding", "earlier", "above", "anteriores", "vorherigen"];
     let phases = text.split([',', ';', '.']).next().unwrap_or("").trim();
-    all && (before.iter().any(|word| text.contains(word)) || phases == "all phases")
+    before.iter().any(|word| text.contains(word)) || phases == "all phases"
 }
 
 /// Returns what follows "depends on" in a remark.
@@ -127,7 +134,9 @@ pub(super) fn before_soft_word(clause: &str) -> Option<&str> {
 pub(super) fn strip_phase_word(text: &str) -> Option<&str> {
     PHASE.iter().find_map(|word| {
         let head = text.get(..word.len())?;
-        if !head.eq_ignore_ascii_case(word) && head.to_lowercase() != **word {
+        let is_word =
+            head.eq_ignore_ascii_case(word) || (!word.is_ascii() && head.to_lowercase() == **word);
+        if !is_word {
             return None;
         }
         let rest = &text[word.len()..];

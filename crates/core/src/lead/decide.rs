@@ -11,6 +11,8 @@ use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
 
+/// Why a phase is cancelled that the roadmap does not name any more.
+const LEFT: &str = "it left the roadmap";
 /// The answers that make a phase be tried again, and leave it.
 pub(super) const RETRY: &str = "retry";
 pub(super) const GIVE_UP: &str = "give up";
@@ -108,8 +110,13 @@ impl<'a> Draft<'a> {
         let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
         for track in lead.phases.values().filter(|track| !named.contains(&track.spec.number)) {
             if track.status == Status::Waiting {
-                self.move_to(track.spec.number, Status::Cancelled, "it left the roadmap");
+                self.move_to(track.spec.number, Status::Cancelled, LEFT);
             }
+        }
+        let is_back = |track: &&Track| track.status == Status::Cancelled && track.why == LEFT;
+        for track in phases.iter().filter_map(|spec| lead.phases.get(&spec.number)).filter(is_back)
+        {
+            self.move_to(track.spec.number, Status::Waiting, "it is back in the roadmap");
         }
     }
 

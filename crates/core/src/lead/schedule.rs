@@ -46,7 +46,7 @@ fn start(draft: &mut Draft<'_>, phase: PhaseNumber) {
     let track = &draft.lead.phases[&phase];
     let attempt = track.attempt + 1;
     let why = match track.spec.depends_on.as_slice() {
-        _ if attempt > 1 => format!("attempt {attempt}: {}", track.why),
+        _ if attempt > 1 => track.why.clone(),
         [] => "it depends on nothing".to_owned(),
         all => format!("merged before it: {}", list(all)),
     };
@@ -57,6 +57,20 @@ fn start(draft: &mut Draft<'_>, phase: PhaseNumber) {
 /// Names phases: `1, 2`.
 pub(super) fn list(numbers: &[PhaseNumber]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns phases that wait only for phases at work: those whose worktree is needed next.
+pub(super) fn soon(lead: &Lead) -> Vec<PhaseNumber> {
+    let behind = lead.live.iter().filter_map(|number| lead.dependents.get(number)).flatten();
+    let is_near = |number: &&PhaseNumber| {
+        let track = &lead.phases[*number];
+        track.status == Status::Waiting && track.attempt == 0 && track.halted_deps == 0
+    };
+    let mut soon: Vec<_> = behind.filter(is_near).copied().collect();
+    soon.sort_unstable();
+    soon.dedup();
+    soon.truncate(lead.settings.max_workers);
+    soon
 }
 
 /// Returns whether anything is about to happen, now or after a while.

@@ -267,8 +267,11 @@ fn the_roadmap_may_change_during_a_run() {
     table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
     assert_eq!(table.status("4"), Status::Cancelled);
     let events = table.events.len();
-    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
     assert_eq!(table.events.len(), events, "nothing new, nothing written");
+    phases.push(spec("4", &["5"]));
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.status("4"), Status::Waiting, "it is back");
     table.merge("m1");
     assert_eq!((table.status("3"), table.status("5")), (Status::Waiting, Status::Waiting));
     table.prepare_and_start("2");

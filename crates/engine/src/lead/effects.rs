@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mow_core::lead::{Effect, Outcome};
+use mow_core::phase::PhaseNumber;
 use mow_host::process;
 
 use super::world::Wake;
@@ -42,6 +43,20 @@ impl Hands {
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
         thread.map(drop).map_err(EngineError::io("start a thread"))
+    }
+
+    /// Makes worktrees of phases that start later, while nobody needs the repository.
+    ///
+    /// Best effort: what does not work now is done, and told, when the phase starts.
+    pub(super) fn make_ahead(&self, phases: Vec<PhaseNumber>, base: String) {
+        let (site, repository) = (Arc::clone(&self.site), Arc::clone(&self.repository));
+        let act = move || {
+            for phase in phases {
+                let _guard = repository.lock().unwrap_or_else(PoisonError::into_inner);
+                super::prepare::make_ahead(&site, &phase, &base).ok();
+            }
+        };
+        std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
     }
 }
 

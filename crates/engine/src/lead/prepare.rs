@@ -4,10 +4,11 @@ use std::path::Path;
 
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
+use mow_host::commit::{self, Paths};
 use mow_host::git::Git;
 use mow_host::phase_worktree::{self, Prepare};
 use mow_store::claims::{self, Claim, Claims, Taken};
-use mow_store::disk::{WAIT_DEFAULT, Writer};
+use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
 use mow_store::state::assignments::{Assignment, NO_PLAN};
 use mow_store::{manifest, phase_dirs, planning_copy};
@@ -32,7 +33,7 @@ pub(super) fn prepare(
         Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
     let prepared = phase_worktree::prepare(site.top(), &job)
         .map_err(|error| EngineError::Host(error.into()))?;
-    let git = Git::new(&place.path);
+    let git = Git::at_top(&place.path);
     if attempt == 1 && prepared.behind {
         // Work of an earlier run goes on from what has been merged since.
         let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
@@ -43,10 +44,22 @@ pub(super) fn prepare(
         }
     }
     give_planning(site, &place, phase)?;
-    note_in_manifest(site, &place, phase, prepared.reused)?;
+    restore_stash(site, &place, phase, &git)?;
+    note_in_manifest(site, &place, phase)?;
     // What the phase itself did is what comes after the point where it left the target.
     let fork = git.run(&["merge-base", "HEAD", base])?.text();
     Ok(Outcome::Prepared { base: fork })
+}
+
+/// Makes the worktree of a phase that will start later, so that it need not wait for that then.
+pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result<(), EngineError> {
+    let place = site.worktree(phase)?;
+    if !place.path.exists() {
+        let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
+        phase_worktree::prepare(site.top(), &job)
+            .map_err(|error| EngineError::Host(error.into()))?;
+    }
+    Ok(())
 }
 
 /// Claims the phase for its worktree; returns who has it when it is another one.
@@ -127,13 +140,41 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
     }
 }
 
-fn note_in_manifest(
+/// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
+fn restore_stash(
     site: &Site,
     place: &Place,
     phase: &PhaseNumber,
-    reused: bool,
+    git: &Git,
 ) -> Result<(), EngineError> {
-    let head = Git::new(&place.path).commit_of("HEAD")?;
+    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+    let known = manifest::parse(&bytes).ok();
+    let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
+    let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
+    if let Some(commit) = git.commit_of(&stash)? {
+        let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
+        if !applied.success {
+            return Err(EngineError::refused(
+                format!(
+                    "the stashed work of phase {phase} does not apply: {}",
+                    applied.complaint()
+                ),
+                format!("git stash apply {commit}"),
+            ));
+        }
+        let subject = format!("wip({}): bring back stashed work", phase.padded());
+        commit::commit_paths(git, &Paths::All, &subject, &[("Mow-Phase", &phase.to_string())])
+            .map_err(|error| EngineError::Host(error.into()))?;
+        git.stash_drop(&commit)?;
+    }
+    change_manifest(site, place, &[("stash_ref", json!(null))])
+}
+
+fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let head = Git::at_top(&place.path).commit_of("HEAD")?;
+    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+    let known = manifest::parse(&bytes).ok();
+    let is_known = known.is_some_and(|manifest| manifest.worktree(&place.name).is_some());
     let path = place.path.strip_prefix(&place.home.root).unwrap_or(&place.path);
     let mut fields = vec![
         ("path", json!(path.display().to_string())),
@@ -142,7 +183,7 @@ fn note_in_manifest(
         ("status", json!("active")),
         ("last_commit", json!(head)),
     ];
-    if !reused {
+    if !is_known {
         fields.insert(3, ("created", json!(now_text())));
         fields.extend([
             ("stash_ref", json!(null)),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use mow_core::lead::{Lead, Status, Track};
 use mow_core::phase::PhaseNumber;
 use mow_core::stage::Stage;
-use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{Artifact, PhaseDirs};
-use mow_store::requirements;
 use mow_store::roadmap::edit::{self, Progress};
 use mow_store::roadmap::{self, Lookup};
 use mow_store::state::active::{self, RowChange, RowError};
 use mow_store::state::advance;
 use mow_store::state::transition::{self, Target};
+use mow_store::{dashboard, requirements};
 
 use crate::EngineError;
 use crate::clock::{now_text, today};
@@ -41,17 +41,11 @@ pub(super) struct Projection {
     shown: BTreeMap<PhaseNumber, Shown>,
     /// Phases whose completion is written.
     completed: BTreeSet<PhaseNumber>,
-    complaint: Option<String>,
 }
 
 impl Projection {
     pub(super) fn new(site: Arc<Site>) -> Self {
-        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new(), complaint: None }
-    }
-
-    /// Keeps why the files could not be written.
-    pub(super) fn complain(&mut self, text: String) {
-        self.complaint = Some(text);
+        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new() }
     }
 
     /// Brings the files up to date for some phases.
@@ -80,6 +74,49 @@ impl Projection {
         Ok(())
     }
 
+    /// Adds what happened to the dashboard's events.
+    ///
+    /// They are there to look at: losing one in a power failure harms nothing.
+    pub(super) fn feed(&self, events: &[dashboard::Event]) -> Result<(), EngineError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let planning = &self.site.project.planning;
+        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
+        let keep = Keep { lines_max: dashboard::EVENTS_MAX, lines_kept: dashboard::EVENTS_KEPT };
+        let options = Append { durable: false, keep: Some(keep) };
+        for event in events {
+            let line = event.line();
+            let path = planning.join("dashboard-events.ndjson");
+            writer.append_line(&path, line.trim_end().as_bytes(), options)?;
+        }
+        writer.update(&planning.join("dashboard-state.json"), |old| {
+            let mut state = dashboard::State::parse(old.unwrap_or_default());
+            let changed = events.iter().filter(|event| state.note(event)).count() > 0;
+            Ok::<_, EngineError>(changed.then(|| state.render().into_bytes()))
+        })?;
+        Ok(())
+    }
+
+    /// Keeps the dashboard's files out of git, without touching the user's files.
+    pub(super) fn hide_feed(&self) -> Result<(), EngineError> {
+        let Some(repository) = &self.site.project.repository else { return Ok(()) };
+        let below = self.site.below_top().join(".planning");
+        let line = format!("/{}/dashboard-*", below.display());
+        let common = &repository.common_dir;
+        let writer = Writer::open_engine(&self.site.project, WAIT_DEFAULT)?.with_root(common)?;
+        writer.create_dir(&common.join("info"))?;
+        writer.update(&common.join("info/exclude"), |old| {
+            let old = old.unwrap_or_default();
+            if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
+                return Ok::<_, EngineError>(None);
+            }
+            let close: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
+            Ok(Some([old, close, line.as_bytes(), b"\n"].concat()))
+        })?;
+        Ok(())
+    }
+
     /// Returns whether a phase became complete in this run and is not written yet.
     fn completes(&self, track: &Track) -> bool {
         track.status == Status::Merged
@@ -97,10 +134,10 @@ impl Projection {
         writer.update(&planning.join("ROADMAP.md"), |old| {
             let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
             for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
-                if self.completes(track) {
-                    if let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number) {
-                        done.extend(details.requirements);
-                    }
+                if self.completes(track)
+                    && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
+                {
+                    done.extend(details.requirements);
                 }
                 bytes = edit::set_progress(
                     &bytes,

@@ -141,7 +141,8 @@ pub(super) fn reread(
     let mut specs = Vec::new();
     for number in &wanted {
         let track = lead.phases.get(number);
-        if let Some(track) = track.filter(|track| track.status != Status::Waiting) {
+        let may_change = |status| matches!(status, Status::Waiting | Status::Cancelled);
+        if let Some(track) = track.filter(|track| !may_change(track.status)) {
             specs.push(track.spec.clone());
         } else if let Some(phase) = survey.by_number(number) {
             specs.push(PhaseSpec { done: phase.is_done(), ..spec(phase, &wanted) });
@@ -149,3 +150,6 @@ pub(super) fn reread(
     }
     Some((scope, specs))
 }
+
+#[cfg(test)]
+mod tests;

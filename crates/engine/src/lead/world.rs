@@ -11,11 +11,13 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
 use mow_core::worker;
 use mow_host::life;
+use mow_store::dashboard;
 use mow_store::journal::{Journal, Tail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Face;
 use super::effects::Hands;
+use super::feed;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
@@ -26,6 +28,12 @@ use crate::watch::{self, Bell, LOOK_EVERY};
 
 /// The shortest time between two writings of the shared planning files.
 const PROJECT_EVERY_MS: u64 = 200;
+
+/// The time after which planning files that could not be written are tried again.
+const PROJECT_AGAIN_MS: u64 = 10_000;
+
+/// How long a roadmap must lack a phase before that is believed.
+const BELIEVE_LOSS_MS: u64 = 2_000;
 
 /// What wakes a lead.
 pub(super) enum Wake {
@@ -44,6 +52,8 @@ struct Voice {
     tail: Tail,
     inbox: Journal,
     confirmed: u64,
+    /// Whether the journal can still be read.
+    sound: bool,
 }
 
 pub(super) struct LeadWorld<'a> {
@@ -64,8 +74,18 @@ pub(super) struct LeadWorld<'a> {
     projection: Projection,
     projected_at: u64,
     dirty: BTreeSet<PhaseNumber>,
+    /// What is to be added to the dashboard's events.
+    news: Vec<dashboard::Event>,
+    /// Whether the dashboard shows milestones only.
+    lean: bool,
+    /// Phases whose worktree was made ahead.
+    ahead: BTreeSet<PhaseNumber>,
     roadmap_seen: Option<(SystemTime, u64)>,
+    /// Since when the roadmap lacks phases that wait.
+    lost_since: Option<u64>,
     interrupts: u32,
+    /// Why the commands cannot be read.
+    commands_problem: Option<String>,
     /// Whether the roadmap has not been read yet.
     first: bool,
 }
@@ -99,8 +119,13 @@ impl<'a> LeadWorld<'a> {
             hands,
             projected_at: 0,
             dirty: BTreeSet::new(),
+            news: Vec::new(),
+            lean: false,
+            ahead: BTreeSet::new(),
             roadmap_seen: None,
+            lost_since: None,
             interrupts: 0,
+            commands_problem: None,
             first: true,
         }
     }
@@ -131,6 +156,9 @@ impl<'a> LeadWorld<'a> {
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
         self.dirty.extend(lead.phases.keys());
+        let events = self.site.config()?.lookup("messages.events");
+        self.lean = events.is_some_and(|events| events == "lean");
+        self.projection.hide_feed()?;
         for track in lead.live() {
             if matches!(track.status, Status::Running | Status::Ending) {
                 self.attend(track.spec.number, track.attempt)?;
@@ -151,7 +179,7 @@ impl<'a> LeadWorld<'a> {
         let header = run.inbox_header(&phase, attempt);
         let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
         let tail = Tail::new(&run.worker_journal(&phase, attempt));
-        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0 });
+        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0, sound: true });
         let (lock, wake) = (run.life_lock(&phase, attempt), self.sender.clone());
         let watch = move || {
             // A lock that cannot be waited for is as good as free: the next attempt takes it anew.
@@ -166,14 +194,21 @@ impl<'a> LeadWorld<'a> {
     }
 
     /// Reads what a worker wrote.
-    fn hear(
-        &mut self,
-        key: (PhaseNumber, u32),
-        inputs: &mut Vec<Input>,
-    ) -> Result<(), EngineError> {
-        let Some(voice) = self.voices.get_mut(&key) else { return Ok(()) };
+    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
+        let Some(voice) = self.voices.get_mut(&key).filter(|voice| voice.sound) else {
+            return;
+        };
         let (phase, attempt) = key;
-        for record in voice.tail.poll()? {
+        let records = voice.tail.poll().unwrap_or_else(|error| {
+            // The worker is ended, and what it committed is looked at by the next attempt.
+            voice.sound = false;
+            let reason =
+                format!("its journal cannot be read: {}", EngineError::from(error).sentence());
+            let (seq, report) = (voice.tail.last_seq() + 1, Report::Failed { reason });
+            inputs.push(Input::Report { phase, attempt, seq, report });
+            Vec::new()
+        });
+        for record in records {
             let report = match record.parse::<worker::Event>() {
                 Ok(worker::Event::Reported(report)) => report,
                 Ok(_) => continue,
@@ -182,7 +217,6 @@ impl<'a> LeadWorld<'a> {
             };
             inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
         }
-        Ok(())
     }
 
     /// Tells workers what is in this journal now.
@@ -201,24 +235,55 @@ impl<'a> LeadWorld<'a> {
     /// Reads what has changed in files.
     fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.bell.reset();
-        for record in self.commands.poll()? {
+        let commands = self.commands.poll().unwrap_or_else(|error| {
+            let problem = EngineError::from(error).sentence();
+            if self.commands_problem.as_ref() != Some(&problem) {
+                self.face.warn(&format!("no commands can be taken: {problem}"));
+                self.commands_problem = Some(problem);
+            }
+            Vec::new()
+        });
+        for record in commands {
             if let Ok(command) = record.parse::<Command>() {
                 inputs.push(Input::Command { seq: record.seq, command });
             }
         }
         let keys: Vec<_> = self.voices.keys().copied().collect();
         for key in keys {
-            self.hear(key, inputs)?;
+            self.hear(key, inputs);
         }
         let path = self.site.project.planning.join("ROADMAP.md");
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
         if seen != self.roadmap_seen || self.first {
-            (self.roadmap_seen, self.first) = (seen, false);
-            if let Some((scope, phases)) = roadmap::reread(&self.site.project, lead, &self.chosen) {
-                inputs.push(Input::Roadmap { scope, phases });
-            }
+            self.read_roadmap(lead, seen, inputs);
         }
         Ok(())
+    }
+
+    /// Puts what the roadmap says now to the lead.
+    ///
+    /// A file that has just lost phases may be in the middle of being written: it is believed when
+    /// it still says so after a while.
+    fn read_roadmap(
+        &mut self,
+        lead: &Lead,
+        seen: Option<(SystemTime, u64)>,
+        inputs: &mut Vec<Input>,
+    ) {
+        let read = roadmap::reread(&self.site.project, lead, &self.chosen);
+        let Some((scope, phases)) = read else { return };
+        let is_there = |number: &PhaseNumber| phases.iter().any(|spec| spec.number == *number);
+        let lost = lead
+            .phases
+            .values()
+            .any(|track| track.status == Status::Waiting && !is_there(&track.spec.number));
+        let now = self.clock.now();
+        let since = *self.lost_since.get_or_insert(now);
+        if lost && now < since + BELIEVE_LOSS_MS {
+            return;
+        }
+        (self.roadmap_seen, self.first, self.lost_since) = (seen, false, None);
+        inputs.push(Input::Roadmap { scope, phases });
     }
 
     fn interrupt(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
@@ -255,10 +320,12 @@ impl<'a> LeadWorld<'a> {
         }
         self.projected_at = now;
         let dirty = std::mem::take(&mut self.dirty);
-        if let Err(error) = self.projection.write(lead, &dirty) {
-            // Nothing depends on the picture; it is drawn again with the next change.
-            let text = format!("planning files could not be written: {}", error.sentence());
-            self.projection.complain(text);
+        let news = std::mem::take(&mut self.news);
+        let written = self.projection.write(lead, &dirty);
+        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
+            // Nothing depends on the picture; it is drawn again after a while.
+            self.face.warn(&format!("cannot write the planning files: {}", error.sentence()));
+            self.projected_at = now + PROJECT_AGAIN_MS;
             self.dirty = dirty;
         }
     }
@@ -266,7 +333,17 @@ impl<'a> LeadWorld<'a> {
     /// Brings the planning files up to date at the end.
     pub(super) fn finish(&mut self, lead: &Lead) -> Result<(), EngineError> {
         let dirty = std::mem::take(&mut self.dirty);
-        self.projection.write(lead, &dirty)
+        self.projection.write(lead, &dirty)?;
+        self.projection.feed(&std::mem::take(&mut self.news))
+    }
+
+    /// Has worktrees made for what starts next.
+    fn make_ahead(&mut self, lead: &Lead) {
+        let soon: Vec<_> =
+            lead.soon().into_iter().filter(|number| self.ahead.insert(*number)).collect();
+        if !soon.is_empty() {
+            self.hands.make_ahead(soon, lead.tip.clone());
+        }
     }
 }
 
@@ -333,6 +410,8 @@ impl World<Lead> for LeadWorld<'_> {
     fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
             self.dirty.extend(events.iter().filter_map(Event::phase));
+            self.news.extend(events.iter().filter_map(|event| feed::entry(event, self.lean)));
+            self.make_ahead(lead);
             for track in lead.live() {
                 if matches!(track.status, Status::Running | Status::Ending) {
                     self.attend(track.spec.number, track.attempt)?;

@@ -1,6 +1,8 @@
 //! What a worker works with: its worktree, its planning files, its log.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mow_core::report::Brief;
@@ -29,6 +31,8 @@ pub(super) struct Desk {
     /// Whether planning files are committed.
     pub(super) commits_docs: bool,
     pub(super) stop: Stop,
+    /// Checks that have passed, each with the code it passed on.
+    pub(super) passed: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl Desk {
@@ -41,11 +45,13 @@ impl Desk {
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
         let commits_docs = commits_docs(&site, &project.root)?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
-        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop })
+        let passed = Mutex::default();
+        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop, passed })
     }
 
     pub(super) fn git(&self) -> Git {
-        Git::new(&self.worktree)
+        // Never the checkout around it, should its link to the repository be lost.
+        Git::at_top(&self.worktree)
     }
 
     /// Returns the directory of the phase in the worktree.

@@ -209,3 +209,6 @@ fn found_task(task: &Task) -> FoundTask {
     let question = Some(if question.is_empty() { name.clone() } else { question });
     FoundTask { name, question, choices: choices.iter().map(|c| (*c).to_owned()).collect() }
 }
+
+#[cfg(test)]
+mod tests;

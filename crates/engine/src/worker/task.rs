@@ -52,6 +52,10 @@ impl Desk {
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let commit =
             self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        let code = self.code()?;
+        for check in checks(task) {
+            self.note_passed(&code, &check);
+        }
         Ok(Outcome::Committed { commit })
     }
 
@@ -241,3 +245,6 @@ fn skip<'a>(lines: &mut std::str::Lines<'a>, ticks: usize) -> Vec<&'a str> {
     };
     lines.take_while(|line| !is_end(line)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "these files are made and removed here alone")]
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -55,7 +56,7 @@ impl PrivateIndex {
     pub(crate) fn of_worktree(git: &Git) -> Result<Self, GitError> {
         let index = Self::empty(git)?;
         let own = git.git_dir()?.join("index");
-        let is_usable = fs::copy(own, &index.path).is_ok()
+        let is_usable = copy_with_time(&own, &index.path).is_ok()
             && index.git.ask(&["ls-files", "--unmerged"])?.success;
         if !is_usable {
             fs::remove_file(&index.path).ok();
@@ -101,6 +102,16 @@ impl PrivateIndex {
         }
         self.git.run_with(&["update-index", "-z", "--index-info"], &input).map(drop)
     }
+}
+
+/// Copies an index together with the time of its last change.
+///
+/// Git trusts what an index says of a file unless the file changed at that time or later. With a
+/// later time it would overlook changes that were made right after the index was written.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let time = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.set_modified(time)
 }
 
 /// Returns the files of a tree below the given paths; all of them without any.

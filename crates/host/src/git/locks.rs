@@ -1,6 +1,9 @@
-//! Lock files that a killed git left in a worktree, which would keep every later git out.
+//! What an earlier git left in a worktree: itself, still at work, or the lock files of one that was
+//! killed, which would keep every later git out.
 //!
-//! Only those of one worktree and of its own branch are touched, and only when no git works there.
+//! A git that we started goes on when we are killed, and so do the helpers of one that was killed.
+//! They are waited for. Only lock files of one worktree and of its own branch are removed, and only
+//! when no git works there.
 
 #![expect(clippy::disallowed_methods, reason = "the lock files are nobody's any more")]
 
@@ -9,10 +12,21 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Git, GitError};
-use crate::process::programs_in;
+use crate::process::wait_for_programs;
 
+/// How long an earlier git may take to finish.
+const FINISHED_WITHIN: Duration = Duration::from_secs(60);
+/// How long one that works in a worktree with lock files may take: it may be the user's, and wait
+/// for an editor.
+const UNLOCKED_WITHIN: Duration = Duration::from_secs(10);
 /// On systems that do not tell where programs work, a lock of this age is taken for left behind.
 const OLD_AFTER: Duration = Duration::from_secs(60);
+
+/// Waits for a git that was started by an earlier process of ours to finish with a worktree; returns
+/// those that do not.
+pub(crate) fn wait_until_quiet(path: &Path) -> Vec<u32> {
+    wait_for_programs("git", path, false, FINISHED_WITHIN).unwrap_or_default()
+}
 
 /// Removes what a killed git left locked in this worktree.
 pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
@@ -33,7 +47,7 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
 }
 
 fn is_busy(dir: &Path, lock: &Path) -> bool {
-    match programs_in(dir, "git") {
+    match wait_for_programs("git", dir, true, UNLOCKED_WITHIN) {
         Some(pids) => !pids.is_empty(),
         None => {
             let age = fs::metadata(lock).and_then(|lock| lock.modified()).map(|at| at.elapsed());

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{WorktreeError, forget, is_at, is_whole};
+use super::entries::{clear_unfinished, forget};
+use super::{WorktreeError, is_at, is_whole};
 use crate::git::{Git, GitError};
 
 /// A worktree to remove.
@@ -33,8 +34,16 @@ pub enum Removed {
 /// Removes a worktree; ignored files in it go with it.
 pub fn remove(root: &Path, remove: &Remove) -> Result<Removed, WorktreeError> {
     let git = Git::new(root).plumbing();
+    clear_unfinished(root)?;
     let full = format!("refs/heads/{}", remove.branch);
-    let is_listed = git.worktrees()?.iter().any(|worktree| is_at(worktree, &remove.path));
+    let (at_path, others): (Vec<_>, Vec<_>) =
+        git.worktrees()?.into_iter().partition(|worktree| is_at(worktree, &remove.path));
+    let is_listed = !at_path.is_empty();
+    let elsewhere = others.into_iter().find(|other| other.branch.as_ref() == Some(&full));
+    if let Some(other) = elsewhere.filter(|_| remove.delete_branch) {
+        let (branch, path) = (remove.branch.clone(), other.path);
+        return Err(WorktreeError::Elsewhere { branch, path });
+    }
     let has_files = is_listed && remove.path.exists();
     if has_files && !is_whole(&remove.path) {
         // An earlier removal was cut short after the link to the repository was gone.

@@ -1,6 +1,7 @@
 //! Processes as Linux tells of them, under `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -84,16 +85,55 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
     Ok(asked.len())
 }
 
-/// Returns the processes of a program that work in a directory or below it; `None` when that
-/// cannot be told.
-pub(crate) fn programs_in(dir: &Path, name: &str) -> Option<Vec<u32>> {
-    let dir = fs::canonicalize(dir).ok()?;
-    let works_there = |pid: &u32| {
-        let comm = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let cwd = || fs::read_link(format!("/proc/{pid}/cwd"));
-        comm.trim_ascii() == name.as_bytes() && cwd().is_ok_and(|cwd| cwd.starts_with(&dir))
-    };
-    Some(pids().ok()?.into_iter().filter(works_there).collect())
+/// Waits until no process of a program is busy with a directory, at most as long as `wait`.
+///
+/// Busy with it is who names it in an argument or in one of git's variables, and, if asked for, who
+/// works in it. Returns those that are left; `None` when that cannot be told.
+pub(crate) fn wait_for_programs(
+    name: &str,
+    dir: &Path,
+    with_those_inside: bool,
+    wait: Duration,
+) -> Option<Vec<u32>> {
+    // The processes may know the directory by either name.
+    let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+    let end = Instant::now() + wait;
+    loop {
+        let is_busy = |pid: &u32| {
+            is_named(*pid, name)
+                && (mentions(*pid, dir)
+                    || mentions(*pid, &real)
+                    || (with_those_inside && works_in(*pid, &real)))
+        };
+        let busy: Vec<u32> = pids().ok()?.into_iter().filter(is_busy).collect();
+        let left = end.saturating_duration_since(Instant::now());
+        if busy.is_empty() || left.is_zero() {
+            return Some(busy);
+        }
+        let started = busy
+            .iter()
+            .filter_map(|&pid| open(Started { pid, start_time: start_time(pid)? }).ok().flatten());
+        wait_for_any(&started.collect::<Vec<_>>(), left.min(LOOK_EVERY)).ok()?;
+    }
+}
+
+fn is_named(pid: u32, name: &str) -> bool {
+    let comm = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    comm.trim_ascii() == name.as_bytes() && stat(pid).is_some_and(|stat| !stat.is_dead)
+}
+
+fn works_in(pid: u32, dir: &Path) -> bool {
+    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
+}
+
+/// Returns whether a process names a path at or below the directory.
+fn mentions(pid: u32, dir: &Path) -> bool {
+    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let (arguments, environ) = (read("cmdline"), read("environ"));
+    let of_git = environ.split(|byte| *byte == 0).filter(|word| word.starts_with(b"GIT_"));
+    let values = of_git.filter_map(|word| word.splitn(2, |byte| *byte == b'=').nth(1));
+    let mut words = arguments.split(|byte| *byte == 0).chain(values);
+    words.any(|word| Path::new(OsStr::from_bytes(word)).starts_with(dir))
 }
 
 /// Finds the living processes that carry the token or stand below one that does.

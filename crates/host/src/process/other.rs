@@ -51,7 +51,12 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
 }
 
 /// Such systems do not tell where a process works.
-pub(crate) fn programs_in(_dir: &Path, _name: &str) -> Option<Vec<u32>> {
+pub(crate) fn wait_for_programs(
+    _name: &str,
+    _dir: &Path,
+    _with_those_inside: bool,
+    _wait: Duration,
+) -> Option<Vec<u32>> {
     None
 }
 

@@ -12,13 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::family::Family;
 use crate::output::{Output, warn};
 
 /// `mow state` alone is `mow state load`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct State {
     #[command(subcommand)]
-    command: Option<StateCommand>,
+    command: Option<Family<StateCommand>>,
 }
 
 /// Commands on STATE.md.
@@ -78,7 +79,7 @@ const FILE: &str = "STATE.md";
 impl State {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         use StateCommand as C;
-        match self.command.as_ref().unwrap_or(&C::Load) {
+        match self.command.as_deref().unwrap_or(&C::Load) {
             C::Load => Ok(load(context)),
             C::Get { name } => get(context, name.as_deref().filter(|name| !name.is_empty())),
             C::Update { field, value } => edit::update(context, field, value),

@@ -47,6 +47,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("resolve-model", include_str!("../../help/resolve-model.md")),
     ("resume", include_str!("../../help/resume.md")),
     ("roadmap", include_str!("../../help/roadmap.md")),
+    ("run", include_str!("../../help/run.md")),
     ("scaffold", include_str!("../../help/scaffold.md")),
     ("state", include_str!("../../help/state.md")),
     ("state-snapshot", include_str!("../../help/state-snapshot.md")),

@@ -4,14 +4,14 @@ use std::fs;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Artifact, DiskStatus, Index, PhaseDirs};
+use super::{Artifact, DiskStatus, Index, PhaseDirs, Tallies};
 
 fn project(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for file in files {
         let path = dir.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "").unwrap();
+        fs::write(path, file).unwrap();
     }
     dir
 }
@@ -51,6 +51,26 @@ fn the_files_tell_how_far_a_phase_is() {
     check(&["01-01-PLAN.md", "01-RESEARCH.md"], DiskStatus::Planned);
     check(&["01-01-PLAN.md", "01-02-PLAN.md", "01-01-SUMMARY.md"], DiskStatus::Partial);
     check(&["PLAN.md", "SUMMARY.md"], DiskStatus::Complete);
+}
+
+#[test]
+fn many_directories_are_counted_like_few() {
+    for count in [3, 200] {
+        let files: Vec<_> = (1..=count)
+            .flat_map(|phase| (0..=phase % 3).map(move |plan| (phase, plan)))
+            .map(|(phase, plan)| format!("phases/{phase:02}-a/{phase:02}-{plan:02}-PLAN.md"))
+            .collect();
+        let dir = project(&files.iter().map(String::as_str).collect::<Vec<_>>());
+        let (tallies, beside) = Tallies::load_beside(dir.path(), || "done");
+        assert_eq!(beside, "done");
+        for listed in PhaseDirs::load(dir.path()).iter() {
+            let number = listed.number.unwrap();
+            let tally = tallies.find(&number).unwrap();
+            assert_eq!(tally.count(Artifact::Plan), number.major() as usize % 3 + 1);
+            assert_eq!(tally.status(), listed.status());
+        }
+        assert_eq!(tallies.find(&PhaseNumber::whole(count + 1)), None);
+    }
 }
 
 #[test]
@@ -94,8 +114,10 @@ fn a_status_file_is_found_however_its_number_is_padded() {
     ] {
         let number = PhaseNumber::whole(phase);
         let file = file.map(|file| dir.path().join(file));
-        let paths = index.status_paths(&number);
-        assert_eq!(paths.into_iter().find(|path| path.exists()), file);
+        let mut read = Vec::new();
+        assert_eq!(index.read_status(&number, &mut read).unwrap(), file.is_some());
+        let expected = file.as_ref().map(|file| fs::read(file).unwrap()).unwrap_or_default();
+        assert_eq!(read, expected);
         let found = dirs.find(&number);
         assert_eq!(found.and_then(|dir| Some(dir.path.join(dir.status_file()?))), file);
     }

@@ -3,6 +3,7 @@
 //! Four kinds of places count: headings, items with a box, plain items in a list of phases, and rows
 //! of tables that have a phase column. What only speaks of a phase declares none.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -28,11 +29,11 @@ pub(super) enum Kind {
 
 /// A place that declares a phase.
 #[derive(Clone, Debug)]
-pub(super) struct Declaration {
+pub(super) struct Declaration<'a> {
     pub(super) kind: Kind,
     pub(super) number: PhaseNumber,
-    pub(super) written: String,
-    pub(super) name: String,
+    pub(super) written: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
     /// The words of the name by which places are compared; most never are.
     pub(super) words: OnceLock<Vec<String>>,
     /// The index of the line.
@@ -42,9 +43,9 @@ pub(super) struct Declaration {
     /// Whether the line begins in bold, as the summary list of a roadmap does.
     pub(super) bold: bool,
     /// What a dependency column says.
-    pub(super) depends: Option<String>,
+    pub(super) depends: Option<Cow<'a, str>>,
     /// What a milestone column says.
-    pub(super) milestone: Option<String>,
+    pub(super) milestone: Option<Cow<'a, str>>,
 }
 
 /// A roadmap's lines with the structure that the readers share.
@@ -96,8 +97,9 @@ fn innermost_folds(folds: &[Fold], lines: usize) -> Vec<Option<usize>> {
     innermost.collect()
 }
 
-/// Returns all declarations in the order of their lines.
-pub(super) fn declarations(outline: &Outline<'_>) -> Vec<Declaration> {
+/// Returns all declarations, first those of tables, then headings, then items, each in the order of
+/// their lines.
+pub(super) fn declarations<'a>(outline: &'a Outline<'a>) -> Vec<Declaration<'a>> {
     let text = outline.text;
     let mut found = Vec::new();
     let all_tables = tables(text, 0..text.lines().len());
@@ -110,16 +112,15 @@ pub(super) fn declarations(outline: &Outline<'_>) -> Vec<Declaration> {
     for (line, item) in &outline.items {
         found.extend(of_item(text, *line, item));
     }
-    found.sort_by_key(|declaration| declaration.line);
     found
 }
 
-fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
+fn of_heading<'a>(text: &'a Text<'_>, heading: &Heading) -> Option<Declaration<'a>> {
     let content = text.slice(heading.text.clone());
     let mention = mention::named(content)?;
     Some(Declaration {
         kind: Kind::Heading,
-        name: title::of_heading(&mention.title).to_owned(),
+        name: cut(mention.title, title::of_heading),
         line: heading.line,
         done: verdict::of_marks(content),
         bold: false,
@@ -131,15 +132,15 @@ fn of_heading(text: &Text<'_>, heading: &Heading) -> Option<Declaration> {
     })
 }
 
-fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
+fn of_item<'a>(text: &'a Text<'_>, line: usize, item: &Item) -> Option<Declaration<'a>> {
     let content = text.slice(item.text.clone());
     let mention = mention::named(content)?;
     let kind = if item.tick.is_some() { Kind::Checklist } else { Kind::Bullet };
     // Where the name is in bold, a dash in it is part of it.
-    let cut = if mention.tail.is_empty() { title::of_item } else { title::of_heading };
+    let of_title = if mention.has_tail { title::of_heading } else { title::of_item };
     Some(Declaration {
         kind,
-        name: cut(&mention.title).to_owned(),
+        name: cut(mention.title, of_title),
         line,
         done: item.done().or_else(|| verdict::of_marks(content)),
         bold: content.starts_with("**"),
@@ -149,6 +150,14 @@ fn of_item(text: &Text<'_>, line: usize, item: &Item) -> Option<Declaration> {
         number: mention.number,
         written: mention.written,
     })
+}
+
+/// Cuts the name out of a title, without a copy where that is possible.
+fn cut<'a>(title: Cow<'a, str>, name: fn(&str) -> &str) -> Cow<'a, str> {
+    match title {
+        Cow::Borrowed(title) => Cow::Borrowed(name(title)),
+        Cow::Owned(title) => Cow::Owned(name(&title).to_owned()),
+    }
 }
 
 /// The names of columns that hold phases.
@@ -189,7 +198,7 @@ pub(super) fn phase_columns(text: &Text<'_>, table: &Table) -> Option<(usize, us
     leads.then_some((column, name.unwrap_or(column + 1)))
 }
 
-fn of_table(text: &Text<'_>, table: &Table, found: &mut Vec<Declaration>) {
+fn of_table<'a>(text: &'a Text<'_>, table: &Table, found: &mut Vec<Declaration<'a>>) {
     let Some((phase, name)) = phase_columns(text, table) else { return };
     let columns = Columns {
         phase,
@@ -211,9 +220,20 @@ struct Columns {
     milestone: Option<usize>,
 }
 
-fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> {
-    let mention = mention::in_cell(&row.cell(text, columns.phase))?;
-    let cell = |column: Option<usize>| column.map(|column| row.cell(text, column));
+/// Takes the markup off a cell.
+fn unmarked(cell: Cow<'_, str>) -> Cow<'_, str> {
+    match cell {
+        Cow::Borrowed(cell) => plain(cell),
+        Cow::Owned(cell) => Cow::Owned(plain(&cell).into_owned()),
+    }
+}
+
+fn of_row<'a>(text: &'a Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration<'a>> {
+    let Mention { number, written, title, .. } = match row.cell_text(text, columns.phase) {
+        Cow::Borrowed(cell) => mention::in_cell(cell)?,
+        Cow::Owned(cell) => mention::in_cell(&cell)?.into_owned(),
+    };
+    let cell = |column: Option<usize>| column.map(|column| row.cell_text(text, column));
     let done = match (columns.status, columns.date) {
         (Some(status), _) => verdict::of_status(row.written(text, status)),
         (None, Some(date)) => {
@@ -222,17 +242,15 @@ fn of_row(text: &Text<'_>, row: &Row, columns: &Columns) -> Option<Declaration> 
         }
         (None, None) => None,
     };
-    let Mention { number, written, title, .. } = mention;
-    let title =
-        if title.is_empty() { plain(&row.cell(text, columns.name)).into_owned() } else { title };
+    let title = if title.is_empty() { unmarked(row.cell_text(text, columns.name)) } else { title };
     Some(Declaration {
         kind: Kind::Table,
-        name: title::of_heading(&title).to_owned(),
+        name: cut(title, title::of_heading),
         line: row.line,
         done,
         bold: false,
         words: OnceLock::new(),
-        depends: cell(columns.depends).map(|cell| plain(&cell).into_owned()),
+        depends: cell(columns.depends).map(unmarked),
         milestone: cell(columns.milestone),
         number,
         written,

@@ -49,16 +49,16 @@ pub fn details(bytes: &[u8], number: &PhaseNumber) -> Lookup {
         return Lookup::Found(read(&outline, heading));
     }
     let listed = group.of_kind(Kind::Checklist).find(|place| place.bold);
-    listed.map_or(Lookup::Missing, |place| Lookup::ListedOnly { name: place.name.clone() })
+    listed.map_or(Lookup::Missing, |place| Lookup::ListedOnly { name: place.name.to_string() })
 }
 
 /// Returns the phase with a number: where numbering starts over, one that is not folded away and
 /// not done before the others.
 pub(super) fn open_group<'a>(
     outline: &Outline<'_>,
-    groups: &'a [Group],
+    groups: &'a [Group<'a>],
     number: &PhaseNumber,
-) -> Option<&'a Group> {
+) -> Option<&'a Group<'a>> {
     let done = |group: &Group| group.places.iter().any(|place| place.done == Some(true));
     let same = groups.iter().filter(|group| group.number == *number);
     same.min_by_key(|group| (outline.fold_at(group.best().line).is_some(), done(group)))
@@ -76,7 +76,7 @@ fn read(outline: &Outline<'_>, heading: &Declaration) -> Details {
     let criteria = criteria.map(|field| field.line + 1..lines.end);
     let section = Section::new(outline, heading.line);
     Details {
-        name: title.map_or_else(|| heading.name.clone(), |mention| mention.title),
+        name: title.map_or_else(|| heading.name.clone(), |mention| mention.title).into_owned(),
         goal: section.goal(),
         success_criteria: criteria.map(|lines| numbered(text, lines)).unwrap_or_default(),
         requirements: section.requirements().unwrap_or_default(),
@@ -137,8 +137,9 @@ pub fn successor(
 fn in_other_milestone(milestones: &Milestones, one: &Group, other: &Group) -> bool {
     let of_box =
         |group: &Group| group.of_kind(Kind::Checklist).find_map(|place| milestones.at(place.line));
-    let of_row =
-        |group: &Group| group.of_kind(Kind::Table).find_map(|place| place.milestone.clone());
+    let of_row = |group: &Group| {
+        group.of_kind(Kind::Table).find_map(|place| place.milestone.as_deref().map(str::to_owned))
+    };
     of_box(one).zip(of_box(other)).is_some_and(|(one, other)| one != other)
         || of_row(one).zip(of_row(other)).is_some_and(|(one, other)| one != other)
 }

@@ -50,7 +50,7 @@ pub struct Progress<'a> {
 struct Draft<'a> {
     text: &'a Text<'a>,
     outline: &'a Outline<'a>,
-    groups: Vec<Group>,
+    groups: Vec<Group<'a>>,
     tables: Vec<Table>,
 }
 

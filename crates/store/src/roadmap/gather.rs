@@ -21,25 +21,28 @@ const BLOCKS_MAX: usize = 100;
 
 /// All places that declare one phase.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct Group<'a> {
     pub(super) number: PhaseNumber,
     pub(super) block: usize,
-    pub(super) places: Vec<Declaration>,
+    pub(super) places: Vec<Declaration<'a>>,
 }
 
-impl Group {
+impl<'a> Group<'a> {
     /// Returns the place that says most: a heading, else a box, else a row, else a bullet.
-    pub(super) fn best(&self) -> &Declaration {
+    pub(super) fn best(&self) -> &Declaration<'a> {
         self.places.iter().min_by_key(|place| place.kind).expect("a group begins with a place")
     }
 
-    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Declaration> {
+    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Declaration<'a>> {
         self.places.iter().filter(move |place| place.kind == kind)
     }
 }
 
 /// Groups declarations by phase, ordered by number and then as the document has them.
-pub(super) fn groups(milestones: &Milestones<'_>, declarations: Vec<Declaration>) -> Vec<Group> {
+pub(super) fn groups<'a>(
+    milestones: &Milestones<'_>,
+    declarations: Vec<Declaration<'a>>,
+) -> Vec<Group<'a>> {
     let mut groups = gather(milestones, declarations, false);
     // Where one number means two phases, boxes and headings of other numbers may too.
     if groups.iter().any(|group| group.block > 0) {
@@ -51,10 +54,14 @@ pub(super) fn groups(milestones: &Milestones<'_>, declarations: Vec<Declaration>
     groups
 }
 
-fn gather(milestones: &Milestones<'_>, mut places: Vec<Declaration>, restarts: bool) -> Vec<Group> {
+fn gather<'a>(
+    milestones: &Milestones<'_>,
+    mut places: Vec<Declaration<'a>>,
+    restarts: bool,
+) -> Vec<Group<'a>> {
     // By number, headings and boxes first: they say which phases there are.
     places.sort_by_key(|place| (place.number, !is_strong(place), place.line));
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
     let mut first = 0;
     for place in places {
         if groups.last().is_none_or(|group| group.number != place.number) {
@@ -73,7 +80,11 @@ fn gather(milestones: &Milestones<'_>, mut places: Vec<Declaration>, restarts: b
             Some(at) => groups[first + at].places.push(place),
             None => {
                 let block = found.len();
-                groups.push(Group { number: place.number, block, places: vec![place] });
+                let mut group = Group { number: place.number, block, places: Vec::new() };
+                // Most phases have a box, a section and a row.
+                group.places.reserve_exact(3);
+                group.places.push(place);
+                groups.push(group);
             }
         }
     }
@@ -128,7 +139,7 @@ fn alike(a: &Declaration, b: &Declaration) -> bool {
 }
 
 /// Returns the words of a place's name that tell it from others.
-fn words(place: &Declaration) -> &[String] {
+fn words<'a>(place: &'a Declaration<'_>) -> &'a [String] {
     place.words.get_or_init(|| {
         let lower = place.name.to_lowercase();
         let words = lower.split(|c: char| !c.is_alphanumeric());
@@ -191,9 +202,6 @@ fn is_milestone(heading: &str) -> bool {
     version || lower.contains("milestone") || lower.starts_with("part ")
 }
 
-/// From how many phases on a second thread is worth its start.
-const PARALLEL_FROM: usize = 400;
-
 /// Makes an entry of each group.
 pub(super) fn entries(milestones: &Milestones<'_>, groups: &[Group]) -> Vec<Entry> {
     let outline = milestones.outline;
@@ -208,32 +216,22 @@ pub(super) fn entries(milestones: &Milestones<'_>, groups: &[Group]) -> Vec<Entr
         let (known, peers) = (&known[&group.block], &peers[&home(group)]);
         entry(outline, group, Surroundings { own: &group.number, known, peers })
     };
-    if groups.len() < PARALLEL_FROM {
-        return groups.iter().map(make).collect();
-    }
-    let half = groups.len() / 2;
-    std::thread::scope(|scope| {
-        let later = scope.spawn(|| groups[half..].iter().map(make).collect::<Vec<_>>());
-        let mut entries: Vec<_> = groups[..half].iter().map(make).collect();
-        entries.extend(later.join().expect("reading a section does not panic"));
-        entries
-    })
+    groups.iter().map(make).collect()
 }
 
 fn entry(outline: &Outline<'_>, group: &Group, around: Surroundings<'_>) -> Entry {
     let best = group.best();
     let sections: Vec<_> =
         group.of_kind(Kind::Heading).map(|place| Section::new(outline, place.line)).collect();
-    let stated = sections
-        .iter()
-        .find_map(Section::depends)
-        .or_else(|| group.places.iter().find_map(|place| place.depends.clone()));
+    let stated = sections.iter().find_map(Section::depends).or_else(|| {
+        group.places.iter().find_map(|place| Some(place.depends.as_ref()?.to_string()))
+    });
     let numbers = |text: &String| depends::parse(text, around);
     let parallel = sections.iter().find_map(Section::parallel);
     let has = |kind| group.of_kind(kind).next().is_some();
     let phase = Phase {
         number: group.number,
-        written: best.written.clone(),
+        written: best.written.to_string(),
         name: name(group),
         completion: completion(outline, group, &sections),
         depends_on: stated.as_ref().map(numbers).unwrap_or_default(),
@@ -266,14 +264,8 @@ fn entry(outline: &Outline<'_>, group: &Group, around: Surroundings<'_>) -> Entr
 
 /// Returns the name of the best place that has one.
 fn name(group: &Group) -> String {
-    let mut places: Vec<_> = group.places.iter().collect();
-    places.sort_by_key(|place| place.kind);
-    places
-        .iter()
-        .map(|place| &place.name)
-        .find(|name| !name.is_empty())
-        .cloned()
-        .unwrap_or_default()
+    let named = group.places.iter().filter(|place| !place.name.is_empty());
+    named.min_by_key(|place| place.kind).map(|place| place.name.to_string()).unwrap_or_default()
 }
 
 fn in_shipped_fold(outline: &Outline<'_>, line: usize) -> bool {

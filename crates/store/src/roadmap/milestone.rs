@@ -111,8 +111,8 @@ pub fn phases_in_progress(bytes: &[u8]) -> Option<Vec<ListedPhase>> {
         .filter(|place| place.kind == Kind::Checklist && place.bold && lines.contains(&place.line));
     let phases = listed.map(|place| ListedPhase {
         number: place.number,
-        written: place.written,
-        name: place.name,
+        written: place.written.into_owned(),
+        name: place.name.into_owned(),
         done: place.done == Some(true),
     });
     Some(phases.collect())

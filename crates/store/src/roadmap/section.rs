@@ -2,12 +2,13 @@
 //!
 //! The lines are read once; what is asked later is looked up.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::declare::Outline;
 use super::{mention, verdict};
 use crate::requirements::parse_ids;
-use crate::text::field::{Field, field_at, same_name};
+use crate::text::field::{Field, field_at, is_one_of};
 use crate::text::heading::{Heading, heading_at};
 use crate::text::inline::plain;
 use crate::text::list::{Item, item_at};
@@ -46,6 +47,8 @@ pub(super) struct Section<'a> {
     outline: &'a Outline<'a>,
     lines: Range<usize>,
     fields: Vec<Field>,
+    /// Their names without markup.
+    names: Vec<Cow<'a, str>>,
     /// The boxes of its plans.
     boxes: Vec<bool>,
 }
@@ -55,19 +58,18 @@ impl<'a> Section<'a> {
     pub(super) fn new(outline: &'a Outline<'a>, heading: usize) -> Self {
         let text = outline.text;
         let lines = lines_below(outline, heading);
-        let fields = lines.clone().filter_map(|line| field_at(text, line)).collect();
+        let fields: Vec<_> = lines.clone().filter_map(|line| field_at(text, line)).collect();
+        let names = fields.iter().map(|field| plain(text.slice(field.name.clone()))).collect();
         let items = outline.items(lines.clone()).iter().map(|(_, item)| item);
         let plans =
             items.filter(|item| item.tick.is_some() && is_plan(text.slice(item.text.clone())));
         let boxes = plans.filter_map(Item::done).collect();
-        Self { outline, lines, fields, boxes }
+        Self { outline, lines, fields, names, boxes }
     }
 
     fn field(&self, names: &[&str]) -> Option<&Field> {
-        self.fields.iter().find(|field| {
-            let name = plain(self.outline.text.slice(field.name.clone()));
-            names.iter().any(|other| same_name(&name, other))
-        })
+        let at = self.names.iter().position(|name| is_one_of(name, names))?;
+        self.fields.get(at)
     }
 
     /// Returns the dependency text.

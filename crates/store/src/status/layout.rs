@@ -13,7 +13,7 @@ use crate::state::{Section, section};
 use crate::text::field::{Field, find_field};
 use crate::text::heading::heading_at;
 use crate::text::splice::Splice;
-use crate::text::table::{Row, Table, tables};
+use crate::text::table::{Row, Table, bare_tables, cells_at};
 use crate::text::{Text, inline};
 
 /// The sections of a status file, in the order they stand in it.
@@ -125,13 +125,18 @@ impl<'a> Layout<'a> {
 
     /// Returns the table of plans: the one of its section, else the first that names plans.
     pub(super) fn plan_table(&self) -> Option<Table> {
-        let names_plans = |table: &Table| Column::Plan.find(&self.text, table).is_some();
-        let whole = 0..self.text.lines().len();
-        let places = [self.section(Part::PlanProgress).map(|section| section.lines), Some(whole)];
-        places
-            .into_iter()
-            .flatten()
-            .find_map(|lines| tables(&self.text, lines).into_iter().find(names_plans))
+        let (table, rows) = self.bare_plan_table()?;
+        Some(table.with_rows(&self.text, rows))
+    }
+
+    /// Returns the table of plans without its rows, and their lines.
+    fn bare_plan_table(&self) -> Option<(Table, Range<usize>)> {
+        let text = &self.text;
+        let find = |lines| {
+            bare_tables(text, lines).find(|(table, _)| Column::Plan.find(text, table).is_some())
+        };
+        let own = self.section(Part::PlanProgress).and_then(|section| find(section.lines));
+        own.or_else(|| find(0..text.lines().len()))
     }
 
     /// Returns the plans and the indexes of their rows; rows without a word are none.
@@ -157,16 +162,20 @@ impl<'a> Layout<'a> {
 
     /// Returns the states of the plans and nothing else of them.
     pub(super) fn plan_states(&self) -> Vec<PlanState> {
-        let Some(table) = self.plan_table() else { return Vec::new() };
+        let Some((table, rows)) = self.bare_plan_table() else { return Vec::new() };
         let status = Column::Status.find(&self.text, &table);
-        let written = |row: &Row| status.map_or("", |column| row.written(&self.text, column));
-        let rows = table.rows.iter().filter(|row| self.is_plan(row));
-        rows.map(|row| PlanState::parse(written(row))).collect()
+        let state = |line| {
+            let mut cells = cells_at(&self.text, line).map(|cell| self.text.slice(cell).trim());
+            let is_plan = cells.clone().any(is_word);
+            let written = status.and_then(|column| cells.nth(column)).unwrap_or("");
+            is_plan.then(|| PlanState::parse(written))
+        };
+        rows.filter_map(state).collect()
     }
 
     /// Returns whether a row has a word in it.
     fn is_plan(&self, row: &Row) -> bool {
-        (0..row.cells.len()).any(|cell| !matches!(row.written(&self.text, cell), "" | "-" | "--"))
+        (0..row.cells.len()).any(|cell| is_word(row.written(&self.text, cell)))
     }
 
     /// Returns the edit that puts new lines below a line.
@@ -198,4 +207,9 @@ impl<'a> Layout<'a> {
         let after = if line < lines.len() { ending } else { "" };
         Splice::insert(self.start_of(line), whole + after)
     }
+}
+
+/// Returns whether a cell says anything.
+fn is_word(cell: &str) -> bool {
+    !matches!(cell, "" | "-" | "--")
 }

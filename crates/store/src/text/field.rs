@@ -82,7 +82,9 @@ fn without_mark(content: &str) -> &str {
 
 /// Splits `Name:** value` and `Name**: value` (also `Name** (remark): value`).
 fn split_bold(inner: &str) -> Option<(&str, &str)> {
-    let (name, after) = inner.split_once("**")?;
+    // Names are short: looking at each pair of bytes beats preparing a search.
+    let at = inner.as_bytes().windows(2).position(|pair| pair == b"**")?;
+    let (name, after) = (&inner[..at], &inner[at + 2..]);
     if let Some(name) = name.trim_end().strip_suffix([':', '：']) {
         return Some((name, after));
     }
@@ -109,6 +111,14 @@ pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) 
         let found = text.slice(field.name.clone()).trim();
         field.bold == bold && same_name(found, name)
     })
+}
+
+/// Returns whether a name is one of some, without regard to case.
+pub fn is_one_of(name: &str, names: &[&str]) -> bool {
+    if name.is_ascii() {
+        return names.iter().any(|other| name.eq_ignore_ascii_case(other));
+    }
+    names.iter().any(|other| same_name(name, other))
 }
 
 /// Compares names without regard to case.

@@ -6,6 +6,11 @@ use memchr::memchr3;
 
 /// Returns the text without emphasis, code marks, link targets and strike-through, blanks folded.
 pub fn plain(text: &str) -> Cow<'_, str> {
+    // Bold around the whole is the most usual markup, and what it leaves is seldom marked up.
+    let inner = text.trim_matches(|c: char| c == '*' || c.is_whitespace());
+    if is_plain(inner) {
+        return Cow::Borrowed(inner);
+    }
     let text = text.trim();
     if memchr3(b'*', b'`', b'[', text.as_bytes()).is_none()
         && memchr3(b'_', b'~', b'\\', text.as_bytes()).is_none()
@@ -13,6 +18,19 @@ pub fn plain(text: &str) -> Cow<'_, str> {
         return fold_blanks(text);
     }
     Cow::Owned(fold_blanks(&strip_marks(text)).into_owned())
+}
+
+/// Returns whether a trimmed text is known to have neither markup nor blanks to fold; one beyond
+/// ASCII is not.
+fn is_plain(text: &str) -> bool {
+    let mut before = b'x';
+    text.bytes().all(|byte| {
+        let is_second_blank = byte == b' ' && before == b' ';
+        before = byte;
+        matches!(byte, b' '..=b'~')
+            && !matches!(byte, b'*' | b'`' | b'[' | b'_' | b'~' | b'\\')
+            && !is_second_blank
+    })
 }
 
 fn strip_marks(text: &str) -> String {

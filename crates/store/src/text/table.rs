@@ -3,9 +3,10 @@
 //! A table is a header row, a separator row, and rows up to the first line that is none. Cells are
 //! split at pipes that no backslash escapes; empty cells are cells.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr2;
 
 use super::field::same_name;
 use super::splice::Splice;
@@ -34,7 +35,16 @@ pub struct Row {
 impl Row {
     /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
     pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
-        inline::unguard(self.written(text, column)).replace("\\|", "|")
+        self.cell_text(text, column).into_owned()
+    }
+
+    /// Returns the same without a copy, where nothing is escaped.
+    pub fn cell_text<'t>(&self, text: &'t Text<'_>, column: usize) -> Cow<'t, str> {
+        let written = self.written(text, column);
+        if memchr2(b'\\', b'&', written.as_bytes()).is_none() {
+            return Cow::Borrowed(written);
+        }
+        Cow::Owned(inline::unguard(written).replace("\\|", "|"))
     }
 
     /// Returns the text of a cell as written, trimmed.
@@ -107,6 +117,11 @@ impl Table {
         })
     }
 
+    /// Returns the table with the rows that stand at some lines.
+    pub fn with_rows(self, text: &Text<'_>, lines: Range<usize>) -> Self {
+        Self { rows: lines.filter_map(|line| row_at(text, line)).collect(), ..self }
+    }
+
     /// Returns the index of the line after the table.
     pub fn end(&self) -> usize {
         self.rows.last().map_or(self.separator, |row| row.line) + 1
@@ -115,22 +130,30 @@ impl Table {
 
 /// Finds the tables among some lines.
 pub fn tables(text: &Text<'_>, lines: Range<usize>) -> Vec<Table> {
-    let mut tables = Vec::new();
-    let mut line = lines.start;
-    let end = lines.end.min(text.lines().len());
-    while line + 1 < end {
-        match table_at(text, line, end) {
-            Some(table) => {
-                line = table.end();
-                tables.push(table);
-            }
-            None => line += 1,
-        }
-    }
-    tables
+    bare_tables(text, lines).map(|(table, rows)| table.with_rows(text, rows)).collect()
 }
 
-fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
+/// Finds the tables among some lines, each without its rows but with their lines: reading thousands
+/// of rows takes its time, and some need little of them.
+pub fn bare_tables(
+    text: &Text<'_>,
+    lines: Range<usize>,
+) -> impl Iterator<Item = (Table, Range<usize>)> {
+    let end = lines.end.min(text.lines().len());
+    let mut line = lines.start;
+    std::iter::from_fn(move || {
+        while line + 1 < end {
+            if let Some((table, rows)) = table_at(text, line, end) {
+                line = rows.end;
+                return Some((table, rows));
+            }
+            line += 1;
+        }
+        None
+    })
+}
+
+fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<(Table, Range<usize>)> {
     if !is_separator(text.line(line + 1)) {
         return None;
     }
@@ -138,41 +161,59 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<Table> {
     let header = row_at(text, line).filter(|row| !row.cells.is_empty())?;
     // Where the header begins with a pipe, a line that does not is prose, whatever it holds.
     let piped = text.line(line).trim_start().starts_with('|');
-    let is_row = |line: &usize| !piped || text.line(*line).trim_start().starts_with('|');
-    let rows = (line + 2..end).take_while(is_row).map_while(|line| row_at(text, line)).collect();
-    Some(Table { header, separator: line + 1, rows })
+    let is_row = |line: &usize| match text.line(*line) {
+        row if piped => row.trim_start().starts_with('|'),
+        row => row.contains('|'),
+    };
+    let rows = line + 2..line + 2 + (line + 2..end).take_while(is_row).count();
+    Some((Table { header, separator: line + 1, rows: Vec::new() }, rows))
 }
 
 /// Returns whether a line is made of dashes, colons, pipes and blanks, with at least one of the
 /// first and the third.
 fn is_separator(line: &str) -> bool {
-    line.contains('-')
+    line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
+        && line.contains('-')
         && line.contains('|')
-        && line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
 }
 
 /// Reads a line as a row of cells.
 fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
-    let place = text.lines().get(line)?;
     let content = text.line(line);
-    memchr(b'|', content.as_bytes())?;
+    if !content.contains('|') {
+        return None;
+    }
+    // Growing step by step is what costs in a project with thousands of rows.
+    let mut cells = Vec::with_capacity(8);
+    cells.extend(cells_at(text, line));
+    Some(Row { line, cells })
+}
+
+/// Returns the bytes of the cells of a row.
+pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+    let place = text.lines()[line];
+    let content = text.line(line);
     let body = content.trim_start();
     let mut start = place.start + content.len() - body.len();
     let end = start + body.trim_end().len();
     start += usize::from(body.starts_with('|'));
-    let inner = &text.visible().as_bytes()[start..end];
-    let first = start;
-    // Growing step by step is what costs in a project with thousands of rows.
-    let mut cells = Vec::with_capacity(8);
-    for at in memchr_iter(b'|', inner) {
-        let escaped = at > 0 && inner[at - 1] == b'\\';
-        if !escaped {
-            cells.push(start..first + at);
-            start = first + at + 1;
+    let mut rest = text.slice(start..end);
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-    }
-    if start < end {
-        cells.push(start..end);
-    }
-    Some(Row { line, cells })
+        let width = unescaped_pipe(rest);
+        let cell = start..start + width;
+        rest = rest.get(width + 1..).unwrap_or("");
+        start = cell.end + 1;
+        Some(cell)
+    })
+}
+
+/// Returns where the first pipe stands that no backslash escapes, else the end.
+fn unescaped_pipe(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_escaped = |at: usize| at > 0 && bytes[at - 1] == b'\\';
+    let mut pipes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'|');
+    pipes.find(|(at, _)| !is_escaped(*at)).map_or(bytes.len(), |(at, _)| at)
 }

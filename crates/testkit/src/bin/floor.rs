@@ -10,13 +10,16 @@ use std::path::Path;
 fn main() -> io::Result<()> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((what, paths)) = words.split_first() else {
-        return Err(io::Error::other("usage: floor nothing|read|durable-write|scan PATH…"));
+        return Err(io::Error::other(
+            "usage: floor nothing|read|durable-write|scan|read-status PATH…",
+        ));
     };
     match (what.to_str(), paths) {
         (Some("nothing"), _) => Ok(()),
         (Some("read"), paths) => paths.iter().try_for_each(|path| fs::read(path).map(drop)),
         (Some("durable-write"), [path]) => write_durably(Path::new(path)),
         (Some("scan"), [planning]) => scan(Path::new(planning)),
+        (Some("read-status"), [planning]) => read_status(Path::new(planning)),
         _ => Err(io::Error::other("unknown work")),
     }
 }
@@ -41,5 +44,18 @@ fn scan(planning: &Path) -> io::Result<()> {
     }
     // Without a use of the names the compiler might leave the reading out.
     std::hint::black_box(names_length);
+    Ok(())
+}
+
+/// Reads the state and the STATUS.md of every phase.
+fn read_status(planning: &Path) -> io::Result<()> {
+    let mut length = fs::read(planning.join("STATE.md"))?.len();
+    for folder in fs::read_dir(planning.join("phases"))? {
+        let folder = folder?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.split('-').next().unwrap_or(&name);
+        length += fs::read(folder.join(format!("{number}-STATUS.md")))?.len();
+    }
+    std::hint::black_box(length);
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Trees built beside the user's index.
 
+use std::time::{Duration, SystemTime};
+
 use super::*;
 use crate::test_repository::Repository;
 
@@ -37,4 +39,22 @@ fn what_a_killed_process_left_is_removed() {
     PrivateIndex::empty(&repository.git).unwrap();
     assert!(!left.exists());
     assert!(own.exists());
+}
+
+#[test]
+fn a_change_right_after_the_index_was_written_is_seen() {
+    let repository = Repository::new();
+    repository.say(&["config", "core.trustctime", "false"]);
+    let (file, index) = (repository.root().join("file"), repository.root().join(".git/index"));
+    // All of it happened at the same time, a while ago.
+    let time = SystemTime::now() - Duration::from_secs(100);
+    let set_time = |path| fs::File::open(path).unwrap().set_modified(time).unwrap();
+    set_time(&file);
+    repository.say(&["update-index", "--refresh"]);
+    set_time(&index);
+    fs::write(&file, "two\n").unwrap();
+    set_time(&file);
+    let private = PrivateIndex::of_worktree(&repository.git).unwrap();
+    let changed = private.git().run(&["diff-files", "--name-only"]).unwrap().text();
+    assert_eq!(changed, "file");
 }

@@ -1,13 +1,13 @@
 //! Locks of the dead, and of the living.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use super::*;
 use crate::test_repository::Repository;
 
 #[test]
-fn a_lock_is_removed_unless_git_works_there() {
+fn a_lock_is_removed_once_no_git_works_there() {
     let repository = Repository::new();
     let lock = repository.root().join(".git/index.lock");
     fs::write(&lock, "").unwrap();
@@ -19,14 +19,38 @@ fn a_lock_is_removed_unless_git_works_there() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    use std::io::Write;
-    writeln!(busy.stdin.as_mut().unwrap(), "HEAD:file").unwrap();
+    let mut input = busy.stdin.take().unwrap();
+    writeln!(input, "HEAD:file").unwrap();
     let mut line = String::new();
     BufReader::new(busy.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    clear_stale(&repository.git).unwrap();
-    assert!(lock.exists());
-    busy.kill().unwrap();
-    busy.wait().unwrap();
+    let inside = |wait| wait_for_programs("git", &repository.root(), true, wait).unwrap();
+    assert_eq!(inside(Duration::ZERO), [busy.id()]);
+    assert_eq!(wait_until_quiet(&repository.root()), [0; 0], "it does not name the directory");
+    drop(input);
     clear_stale(&repository.git).unwrap();
     assert!(!lock.exists());
+    assert_eq!(inside(Duration::ZERO), [0; 0]);
+    busy.wait().unwrap();
+}
+
+#[test]
+fn one_that_names_the_directory_is_waited_for_wherever_it_works() {
+    let repository = Repository::new();
+    let dir = repository.root();
+    let mut busy = Command::new("git")
+        .args([format!("--git-dir={}", dir.join(".git").display()).as_str(), "-C"])
+        .arg(&dir)
+        .args(["cat-file", "--batch"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = busy.stdin.take().unwrap();
+    writeln!(input, "HEAD:file").unwrap();
+    let mut line = String::new();
+    BufReader::new(busy.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(wait_for_programs("git", &dir, false, Duration::ZERO).unwrap(), [busy.id()]);
+    drop(input);
+    assert_eq!(wait_until_quiet(&dir), [0; 0]);
+    busy.wait().unwrap();
 }

@@ -71,7 +71,8 @@ fn gather(
     let events = stored::events(&disk::read(&events_path(shared))?.unwrap_or_default());
     let events = &events[events.len().saturating_sub(shown)..];
     let auto = if is_on(config, "workflow.auto_advance") { auto(context)? } else { None };
-    let zone = TimeZone::system();
+    // Finding the system's zone takes longer than all the rest of a small dashboard.
+    let zone = if events.is_empty() { TimeZone::UTC } else { TimeZone::system() };
     Ok(Dashboard {
         auto,
         rows: rows(context, events, state)?,
@@ -115,7 +116,7 @@ fn rows(context: &Context, events: &[stored::Event], state: &State) -> Result<Ve
     let now = Timestamp::now();
     let counts = all_counts(context, &active)?;
     let rows = active.into_iter().zip(counts).map(|(phase, plans)| {
-        let told = told.get(&key(&phase.phase));
+        let told = if told.is_empty() { None } else { told.get(&key(&phase.phase)) };
         row(phase, plans, told, now)
     });
     Ok(rows.collect())
@@ -138,16 +139,24 @@ fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, 
     }
     let index = Index::load(&context.project.planning);
     let at_work = Active::load(context);
-    let count = |phase: &ActivePhase| {
-        if is_complete(phase) { Ok(None) } else { status_counts(&index, &at_work, &phase.phase) }
+    let count = |phases: &[ActivePhase]| -> Result<Vec<Counts>, Failure> {
+        let mut buffer = Vec::new();
+        let of_phase = |phase: &ActivePhase| {
+            if is_complete(phase) {
+                Ok(None)
+            } else {
+                status_counts(&index, &at_work, &phase.phase, &mut buffer)
+            }
+        };
+        phases.iter().map(of_phase).collect()
     };
     if active.len() < PARALLEL_FROM {
-        return active.iter().map(count).collect();
+        return count(active);
     }
     let (first, second) = active.split_at(active.len() / 2);
     std::thread::scope(|scope| {
-        let later = scope.spawn(|| second.iter().map(count).collect::<Result<Vec<_>, _>>());
-        let mut counts: Vec<_> = first.iter().map(count).collect::<Result<_, _>>()?;
+        let later = scope.spawn(|| count(second));
+        let mut counts = count(first)?;
         counts.extend(later.join().expect("counting plans does not panic")?);
         Ok(counts)
     })
@@ -176,16 +185,24 @@ fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestam
 /// Counts the plans in a phase's STATUS.md; `None` when there are none.
 ///
 /// While a live run works on it, that of the phase's worktree counts.
-fn status_counts(index: &Index, at_work: &Active, phase: &str) -> Result<Counts, Failure> {
+fn status_counts(
+    index: &Index,
+    at_work: &Active,
+    phase: &str,
+    buffer: &mut Vec<u8>,
+) -> Result<Counts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
     let there = at_work.dir(&number);
     let there = there.and_then(|dir| Some(dir.path.join(dir.status_file()?)));
-    for path in there.into_iter().chain(index.status_paths(&number)) {
-        if let Some(bytes) = disk::read(&path)? {
-            return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
-        }
+    let read = match there {
+        Some(path) => disk::read(&path)?,
+        None => None,
+    };
+    if let Some(bytes) = read {
+        return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
     }
-    Ok(None)
+    let is_there = index.read_status(&number, buffer)?;
+    Ok(is_there.then(|| status::plan_counts(buffer)).filter(|(_, total)| *total > 0))
 }
 
 /// Reads a Plans cell, `1/3`.

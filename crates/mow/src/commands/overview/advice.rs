@@ -90,10 +90,7 @@ fn with_run(run: &RunLine) -> Vec<Step> {
 /// Phases whose plans are all done while the roadmap does not say so.
 fn finished(survey: &Survey) -> impl Iterator<Item = Step> {
     let finished = survey.phases.iter().filter(|phase| {
-        let is_archived = phase.dir.as_ref().is_some_and(|dir| dir.archived.is_some());
-        phase.disk_status() == DiskStatus::Complete
-            && !is_archived
-            && !phase.entry.phase.completion.done
+        phase.disk_status() == DiskStatus::Complete && !phase.entry.phase.completion.done
     });
     finished.map(|surveyed| {
         let number = &surveyed.entry.phase.written;

@@ -2,17 +2,20 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use mow_core::lead::{Event, Lead, Status, Track};
 use mow_engine::clock::time_of_day;
 use mow_engine::lead::Face;
 use serde_json::json;
 
-use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, fit, painted, width};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, fit, painted, speaks_utf8, width};
 
 /// How wide a bar is.
 const BAR: usize = 16;
-/// The most phases that are drawn; further ones are counted.
-const ROWS_MAX: usize = 20;
+/// The lines of a terminal that are left free around the phases.
+const LINES_FREE: usize = 10;
+/// The phases that are drawn where the height of the terminal is not known.
+const ROWS_DEFAULT: usize = 14;
 /// The most recent events that are shown below the bars.
 const NEWS: usize = 4;
 
@@ -22,12 +25,27 @@ pub(super) fn print(text: &str) {
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
+/// Something that happened.
+struct News {
+    at: u64,
+    style: Option<Style>,
+    sentence: String,
+}
+
+impl News {
+    fn line(&self, columns: usize) -> String {
+        let sentence = fit(&self.sentence, columns.saturating_sub(9));
+        let sentence = self.style.map_or_else(|| sentence.clone(), |s| painted(s, &sentence));
+        format!("{} {sentence}", painted(DIM, &time_of_day(self.at)))
+    }
+}
+
 /// A run as it is shown.
 pub(super) struct Shown {
     live: bool,
     json: bool,
     began: Option<u64>,
-    news: Vec<String>,
+    news: Vec<News>,
     /// How many lines the last drawing has.
     drawn: usize,
 }
@@ -60,55 +78,61 @@ impl Shown {
 impl Face for Shown {
     fn show(&mut self, lead: &Lead, events: &[Event], now: u64) {
         self.began.get_or_insert(now);
-        let mut lines = Vec::new();
-        for event in events {
-            if self.json {
-                lines.push(json!({ "at": now, "event": event }).to_string());
-            } else if let Some(sentence) = event.sentence() {
-                lines.push(format!(
-                    "{} {}",
-                    painted(DIM, &time_of_day(now)),
-                    paint(event, &sentence)
-                ));
-            }
+        if self.json {
+            let lines = events.iter().map(|event| json!({ "at": now, "event": event }));
+            return print(&lines.map(|line| format!("{line}\n")).collect::<String>());
         }
+        let news = events.iter().filter_map(|event| {
+            Some(News { at: now, style: style(event), sentence: event.sentence()? })
+        });
         if !self.live {
-            let text: String = lines.into_iter().map(|line| line + "\n").collect();
+            let text: String = news.map(|news| news.line(usize::MAX) + "\n").collect();
             return print(&text);
         }
-        self.news.extend(lines);
+        self.news.extend(news);
         let extra = self.news.len().saturating_sub(NEWS);
         self.news.drain(..extra);
         self.draw(lead);
     }
+
+    fn warn(&mut self, text: &str) {
+        if self.live {
+            let at = mow_engine::clock::Clock::default().now();
+            self.news.push(News { at, style: Some(YELLOW), sentence: text.to_owned() });
+        } else {
+            crate::output::warn(text);
+        }
+    }
 }
 
-fn paint(event: &Event, sentence: &str) -> String {
+fn style(event: &Event) -> Option<Style> {
     match event {
-        Event::Moved { to: Status::Failed, .. } | Event::Died { .. } => painted(RED, sentence),
-        Event::Moved { to: Status::Merged, .. } => painted(GREEN, sentence),
-        Event::Asked { .. } | Event::Breaker { open: true } => painted(YELLOW, sentence),
-        _ => sentence.to_owned(),
+        Event::Moved { to: Status::Failed, .. } | Event::Died { .. } => Some(RED),
+        Event::Moved { to: Status::Merged, .. } => Some(GREEN),
+        Event::Asked { .. } | Event::Breaker { open: true } => Some(YELLOW),
+        _ => None,
     }
 }
 
 /// Draws the phases, what waits for a person, and what happened last.
-fn rows(lead: &Lead, news: &[String]) -> Vec<String> {
+fn rows(lead: &Lead, news: &[News]) -> Vec<String> {
     let columns = width();
+    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+    let rows_max = height.map_or(ROWS_DEFAULT, |h| h.saturating_sub(LINES_FREE).max(3));
     let name_width = lead.phases.values().map(|t| t.spec.name.chars().count()).max().unwrap_or(0);
     let name_width = name_width.clamp(8, 28);
     let mut lines: Vec<_> =
-        lead.phases.values().take(ROWS_MAX).map(|track| row(track, name_width, columns)).collect();
-    let more = lead.phases.len().saturating_sub(ROWS_MAX);
+        lead.phases.values().take(rows_max).map(|track| row(track, name_width, columns)).collect();
+    let more = lead.phases.len().saturating_sub(rows_max);
     if more > 0 {
         lines.push(painted(DIM, &format!("  … and {more} more phases")));
     }
-    for item in lead.open_items() {
+    for item in lead.open_items().take(LINES_FREE - NEWS - 3) {
         let text = fit(&item.ask.question, columns.saturating_sub(24));
         let hint = format!("mow answer {} …", item.id);
         lines.push(format!("{} {text}  {}", painted(YELLOW, "?"), painted(CYAN, &hint)));
     }
-    lines.extend(news.iter().cloned());
+    lines.extend(news.iter().map(|news| news.line(columns)));
     lines
 }
 
@@ -120,12 +144,17 @@ fn row(track: &Track, name_width: usize, columns: usize) -> String {
         0 => 0,
         total => BAR * done / total,
     };
-    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(BAR - filled));
+    let (full, empty) = if speaks_utf8() { ("█", "░") } else { ("#", ".") };
+    let bar = format!("{}{}", full.repeat(filled), empty.repeat(BAR - filled));
     let (style, doing) = match track.status {
         Status::Merged => (GREEN, "merged".to_owned()),
         Status::Failed => (RED, format!("failed: {}", track.why)),
         Status::Parked => (YELLOW, "waits for a person".to_owned()),
         Status::Running => (CYAN, doing(track)),
+        Status::Waiting if !track.spec.depends_on.is_empty() => {
+            let on: Vec<_> = track.spec.depends_on.iter().map(ToString::to_string).collect();
+            (DIM, format!("after {}", on.join(", ")))
+        }
         status => (DIM, status.name().to_owned()),
     };
     let name = fit(&track.spec.name, name_width);
@@ -138,7 +167,7 @@ fn doing(track: &Track) -> String {
     let stage = track.stage.map_or("starting", mow_core::stage::Stage::name);
     let (done, total) = track.plans;
     match &track.at {
-        Some((plan, task, tasks)) if total > 0 => {
+        Some((plan, task, tasks)) if total > done => {
             format!(
                 "{stage}, plan {} of {total} ({plan}, task {} of {tasks})",
                 (done + 1).min(total),

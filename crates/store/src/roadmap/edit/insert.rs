@@ -57,7 +57,7 @@ fn anchor<'a>(
     draft: &'a Draft<'_>,
     new: &NewPhase<'_>,
     accepts: impl Fn(&Declaration) -> bool,
-) -> Option<&'a Declaration> {
+) -> Option<&'a Declaration<'a>> {
     let is_open = |place: &&Declaration| draft.outline.fold_at(place.line).is_none();
     let places = || {
         let all = draft.groups.iter().flat_map(|group| &group.places);
@@ -125,7 +125,7 @@ fn section(draft: &Draft<'_>, new: &NewPhase<'_>, level: usize) -> String {
         || "Nothing".to_owned(),
         |after| {
             let group = draft.groups.iter().find(|group| group.number == after);
-            let written = group.map(|group| group.best().written.clone());
+            let written = group.map(|group| group.best().written.to_string());
             format!("Phase {}", written.unwrap_or_else(|| styled(&after, padded)))
         },
     );

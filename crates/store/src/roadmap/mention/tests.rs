@@ -4,7 +4,7 @@ use super::{in_cell, named};
 
 fn check(text: &str, expected: Option<(&str, &str)>) {
     let found = named(text).map(|m| (m.written, m.title));
-    let found = found.as_ref().map(|(number, title)| (number.as_str(), title.as_str()));
+    let found = found.as_ref().map(|(number, title)| (&**number, &**title));
     assert_eq!(found, expected, "{text:?}");
 }
 
@@ -58,7 +58,7 @@ fn ways_to_speak_of_one() {
 fn cells_may_leave_the_word_out() {
     let check = |text: &str, expected: Option<(&str, &str)>| {
         let found = in_cell(text).map(|m| (m.written, m.title));
-        let found = found.as_ref().map(|(number, title)| (number.as_str(), title.as_str()));
+        let found = found.as_ref().map(|(number, title)| (&**number, &**title));
         assert_eq!(found, expected, "{text:?}");
     };
     check("3. Name", Some(("3", "Name")));
@@ -75,7 +75,7 @@ fn cells_may_leave_the_word_out() {
 
 #[test]
 fn any_number_of_remarks_may_stand_before_the_name() {
-    let title = |text: &str| named(text).map(|mention| mention.title);
+    let title = |text: &str| named(text).map(|mention| mention.title.into_owned());
     assert_eq!(title("Phase 3 (a) (b): Name").as_deref(), Some("Name"));
     assert_eq!(title(&format!("Phase 3 {}: Name", "()".repeat(100_000))).as_deref(), Some("Name"));
 }

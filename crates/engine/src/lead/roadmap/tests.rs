@@ -1,0 +1,88 @@
+//! Choosing phases, and reading the roadmap again while a run is under way.
+
+#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
+
+use std::fs;
+
+use mow_core::lead::Input;
+use mow_core::machine::step;
+use tempfile::TempDir;
+
+use super::*;
+
+fn project(roadmap: &str) -> (TempDir, Project) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".planning")).unwrap();
+    fs::write(dir.path().join(".planning/ROADMAP.md"), roadmap).unwrap();
+    let project = Project::find(dir.path()).unwrap();
+    (dir, project)
+}
+
+fn section(number: &str, on: &str) -> String {
+    format!("### Phase {number}: Part {number}\n\n**Goal**: x\n**Depends on**: {on}\n\n")
+}
+
+fn diamond() -> String {
+    let boxes = "- [x] **Phase 1: Part 1**\n- [ ] **Phase 2: Part 2**\n- [ ] **Phase 3: Part 3**\n- [ ] **Phase 4: Part 4**\n\n";
+    format!(
+        "# Roadmap\n\n{boxes}## Phase Details\n\n{}{}{}{}",
+        section("1", "Nothing"),
+        section("2", "Phase 1"),
+        section("3", "Phase 1"),
+        section("4", "Phase 2, Phase 3")
+    )
+}
+
+fn numbers(phases: &[PhaseSpec]) -> Vec<String> {
+    phases.iter().map(|spec| spec.number.to_string()).collect()
+}
+
+fn number(text: &str) -> PhaseNumber {
+    PhaseNumber::parse(text).unwrap()
+}
+
+#[test]
+fn chooses_all_ready_or_named_phases() {
+    let (_dir, project) = project(&diamond());
+    assert_eq!(numbers(&choose(&project, &Choice::All).unwrap().phases), ["2", "3", "4"]);
+    assert_eq!(numbers(&choose(&project, &Choice::AllReady).unwrap().phases), ["2", "3"]);
+    let named = Choice::Named(vec![number("1"), number("4")]);
+    let chosen = choose(&project, &named).unwrap();
+    assert_eq!(numbers(&chosen.phases), ["4"]);
+    assert_eq!(chosen.done, [number("1")]);
+    assert_eq!(chosen.unmet, [(number("4"), vec![number("2"), number("3")])]);
+    assert!(chosen.phases[0].depends_on.is_empty(), "what is not chosen is not waited for");
+}
+
+#[test]
+fn refuses_what_cannot_run() {
+    let (_dir, planned) = project(&diamond());
+    let unknown = choose(&planned, &Choice::Named(vec![number("9")])).unwrap_err();
+    assert!(unknown.to_string().contains("no phase 9"), "{unknown}");
+    let circle = format!("# Roadmap\n\n{}{}", section("1", "Phase 2"), section("2", "Phase 1"));
+    let (_dir, planned) = project(&circle);
+    let error = choose(&planned, &Choice::All).unwrap_err();
+    assert!(error.to_string().contains("1 → 2 → 1"), "{error}");
+}
+
+#[test]
+fn reads_the_roadmap_again_for_phases_that_wait() {
+    let (dir, project) = project(&diamond());
+    let chosen = choose(&project, &Choice::All).unwrap();
+    let mut lead = Lead::default();
+    let begin = Input::Begin { run: "r".into(), target: "main".into(), tip: "c".into() };
+    step(&mut lead, Some(&begin), 1);
+    let (scope, phases) = reread(&project, &lead, &chosen).unwrap();
+    assert_eq!((scope, numbers(&phases)), (Scope::All, vec!["2".into(), "3".into(), "4".into()]));
+    step(&mut lead, Some(&Input::Roadmap { scope, phases }), 2);
+    let edited = diamond().replace("Phase 2, Phase 3", "Phase 2") + &section("5", "Phase 3");
+    fs::write(dir.path().join(".planning/ROADMAP.md"), edited).unwrap();
+    let (_, phases) = reread(&project, &lead, &chosen).unwrap();
+    assert_eq!(numbers(&phases), ["2", "3", "4", "5"]);
+    assert_eq!(phases[2].depends_on, [number("2")]);
+    // Phase 2 is being prepared by now: what it began with stays.
+    assert_eq!(phases[0], lead.phases[&number("2")].spec);
+    fs::write(dir.path().join(".planning/ROADMAP.md"), "# Nothing of use\n").unwrap();
+    let (_, phases) = reread(&project, &lead, &chosen).unwrap();
+    assert_eq!(numbers(&phases), ["2"], "what has begun stays in the run");
+}
