@@ -1,5 +1,4 @@
 //! `mow close-shop`: ideas become todos once, claims go, planning files are committed.
-#![expect(clippy::disallowed_methods, reason = "the tests look at the todos")]
 
 use std::fs;
 

@@ -24,9 +24,11 @@ fn start(project: &Sandbox) -> Child {
 /// Waits for the end of a run and returns what it said.
 fn end(mut child: Child) -> (ExitStatus, String) {
     let mut text = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-    (child.wait().unwrap(), text)
+    let mut stdout = child.stdout.take().expect("it is a pipe");
+    let mut stderr = child.stderr.take().expect("it is a pipe");
+    stdout.read_to_string(&mut text).expect("programs print UTF-8");
+    stderr.read_to_string(&mut text).expect("programs print UTF-8");
+    (child.wait().expect("it is our child"), text)
 }
 
 #[test]
@@ -85,10 +87,10 @@ fn sees_the_worktree(project: &Sandbox) {
     let worktrees = project.call(["worktree", "status"]).run().json();
     let worktree = worktrees[0]["worktree"].as_str().expect("the run has claimed it").to_owned();
     let dir = format!("{worktree}/.planning/phases/01-part-1");
-    std::fs::write(format!("{dir}/01-01-SUMMARY.md"), "# Done\n").unwrap();
+    std::fs::write(format!("{dir}/01-01-SUMMARY.md"), "# Done\n").expect("it can be written");
     let phases = project.call(["progress", "json"]).run().json();
     assert_eq!(phases["phases"][0]["summaries"], 1, "the worktree has a summary");
-    std::fs::remove_file(format!("{dir}/01-01-SUMMARY.md")).unwrap();
+    std::fs::remove_file(format!("{dir}/01-01-SUMMARY.md")).expect("it was just written");
     let status = project.call(["status", "read", "1"]).run().json();
     assert_eq!(status["plans"].as_array().map(Vec::len), Some(1), "{status}");
     assert!(!project.root().join(".planning/phases/01-part-1/01-STATUS.md").exists());

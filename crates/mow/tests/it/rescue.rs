@@ -1,5 +1,4 @@
 //! `mow rescue list` and `mow rescue restore`: nothing is overwritten.
-#![expect(clippy::disallowed_methods, reason = "the tests look into worktrees")]
 
 use std::fs;
 
@@ -19,7 +18,7 @@ fn with_rescue() -> Sandbox {
     project.write("a", "two\n");
     project.write("new file", "new\n");
     let kept = rescue(&Git::new(project.root()), "20260101-000000-0000/03-paused");
-    assert!(kept.unwrap().is_some());
+    assert!(kept.is_ok_and(|kept| kept.is_some()));
     project.git(".", &["reset", "-q", "--hard"]);
     project.git(".", &["clean", "-q", "-f", "-d"]);
     project
