@@ -111,6 +111,11 @@ impl Status {
         matches!(self, Self::Preparing | Self::Starting | Self::Running | Self::Ending)
     }
 
+    /// Returns whether nothing is left to do about it.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Merged | Self::Cancelled)
+    }
+
     /// Returns whether it will not move without a person.
     pub fn is_halted(self) -> bool {
         matches!(self, Self::Parked | Self::Paused | Self::Failed | Self::Cancelled)
@@ -233,8 +238,8 @@ pub struct Lead {
     dependents: BTreeMap<PhaseNumber, Vec<PhaseNumber>>,
     /// For each wave, how many of its phases can still move before it closes.
     unsettled: BTreeMap<usize, usize>,
-    /// How many phases are merged.
-    merged: usize,
+    /// How many phases are merged, or not wanted any more.
+    over: usize,
     /// The phase whose merge is under way.
     merging: Option<PhaseNumber>,
 }
@@ -245,7 +250,7 @@ pub struct Lead {
 pub enum Standing {
     /// Something is under way or about to begin.
     Moving,
-    /// All phases are merged and all is written down.
+    /// All phases are merged, or not wanted any more, and all is written down.
     Done,
     /// Only a person can move it.
     Waiting,
@@ -279,7 +284,7 @@ impl Default for Lead {
             to_merge: BTreeSet::new(),
             dependents: BTreeMap::new(),
             unsettled: BTreeMap::new(),
-            merged: 0,
+            over: 0,
             merging: None,
         }
     }
@@ -301,9 +306,9 @@ impl Lead {
         schedule::soon(self)
     }
 
-    /// Returns whether all phases are merged.
-    pub fn is_merged(&self) -> bool {
-        self.merged == self.phases.len()
+    /// Returns whether all phases are merged, or not wanted any more.
+    pub fn is_over(&self) -> bool {
+        self.over == self.phases.len()
     }
 
     /// Returns how the run stands.
@@ -311,7 +316,7 @@ impl Lead {
         if !self.live.is_empty() || !self.open.is_empty() || schedule::has_next(self) {
             return Standing::Moving;
         }
-        if self.is_merged() {
+        if self.is_over() {
             return Standing::Done;
         }
         let is_failure = |kind| matches!(kind, ItemKind::Failed | ItemKind::Breaker);

@@ -28,6 +28,7 @@ use mow_store::run_files::{self, RunDir};
 use mow_store::{config, disk};
 
 use crate::EngineError;
+use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
@@ -48,6 +49,7 @@ pub struct Session {
     site: Site,
     lead: Lead,
     journal: Journal,
+    clock: Clock,
     chosen: Chosen,
     begin: Vec<Input>,
     _lock: Lock,
@@ -81,7 +83,8 @@ impl Session {
         site.run.create()?;
         phase_worktree::clear_unfinished(site.top())
             .map_err(|error| EngineError::Host(error.into()))?;
-        let (journal, _) = Journal::open(&site.run.journal(), &site.run.header())?;
+        let (journal, records) = Journal::open(&site.run.journal(), &site.run.header())?;
+        let clock = Clock::from(records.last().map_or(0, |record| record.at));
         let mut begin = Vec::new();
         if lead.run.is_empty() {
             let git = Git::new(site.top());
@@ -91,7 +94,7 @@ impl Session {
         let settings = settings(&config, start.max_workers);
         begin.push(Input::TakeUp { settings });
         clear_auto_advance(&project, &config)?;
-        Ok(Self { site, lead, journal, chosen: start.chosen, begin, _lock: lock })
+        Ok(Self { site, lead, journal, clock, chosen: start.chosen, begin, _lock: lock })
     }
 
     /// Returns the run.
@@ -106,8 +109,9 @@ impl Session {
 
     /// Runs until nothing moves any more, or, while `stay`, until everything is merged.
     pub fn run(self, face: &mut dyn Face, stay: bool) -> Result<Lead, EngineError> {
-        let Self { site, mut lead, journal, chosen, begin, _lock } = self;
+        let Self { site, mut lead, journal, clock, chosen, begin, _lock } = self;
         let mut world = LeadWorld::new(site, journal, chosen, begin, face);
+        world.clock = clock;
         world.stay = stay;
         world.take_up(&lead)?;
         drive(&mut lead, &mut world)?;
@@ -241,7 +245,7 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
 /// Leaves a command for the lead of a run, alive or not; durable when this returns.
 pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
-    Ok(journal.append(crate::clock::Clock::default().now(), std::slice::from_ref(command))?)
+    Ok(journal.append(Clock::default().now(), std::slice::from_ref(command))?)
 }
 
 /// Returns the commands that were left for a run and are not taken up yet, with their numbers.

@@ -135,15 +135,15 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
                 lead.closed = false;
             }
         }
-        (Some(Effect::Follow { commit }), Outcome::Refused { reason, command }) => {
+        (Some(Effect::Follow { commit, .. }), Outcome::Refused { reason, command }) => {
             lead.followed = Some(commit);
             lead.follow_refused = Some((reason.clone(), command.clone()));
         }
-        (Some(Effect::Follow { commit }), Outcome::Failed { reason }) => {
+        (Some(Effect::Follow { commit, .. }), Outcome::Failed { reason }) => {
             lead.followed = Some(commit);
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
-        (Some(Effect::Follow { commit }), _) => {
+        (Some(Effect::Follow { commit, .. }), _) => {
             lead.followed = Some(commit);
             lead.follow_refused = None;
         }
@@ -228,7 +228,7 @@ fn reindex(lead: &mut Lead) {
         let of = lead.phases.values().filter(move |track| track.status == status);
         of.map(|track| track.spec.number).collect::<BTreeSet<_>>()
     };
-    lead.merged = of_status(Status::Merged).len();
+    lead.over = lead.phases.values().filter(|track| track.status.is_over()).count();
     lead.to_merge = of_status(Status::Complete);
     let live = lead.phases.values().filter(|track| track.status.holds_slot());
     lead.live = live.map(|track| track.spec.number).collect();
@@ -303,8 +303,11 @@ fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     if was_halting != is_halting {
         spread_halt(lead, number, is_halting);
     }
+    lead.over = lead.over + usize::from(to.is_over()) - usize::from(from.is_over());
+    if from.is_over() && !to.is_over() {
+        lead.closed = false;
+    }
     if to == Status::Merged && from != Status::Merged {
-        lead.merged += 1;
         for dependent in lead.dependents.get(&number).cloned().unwrap_or_default() {
             if let Some(track) = lead.phases.get_mut(&dependent) {
                 track.unmet = track.unmet.saturating_sub(1);

@@ -280,14 +280,20 @@ pub enum Effect {
         attempt: u32,
         /// Its last commit.
         commit: Commit,
+        /// Where the run stands.
+        onto: Commit,
     },
     /// Bring the target branch to where the run is.
     Follow {
+        /// The branch.
+        target: String,
         /// The commit to follow to.
         commit: Commit,
     },
     /// Write and commit the planning files at the end.
     Close {
+        /// The branch that they are for.
+        target: String,
         /// The commit to build on.
         commit: Commit,
     },

@@ -32,11 +32,18 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
             };
             draft.move_to(phase, Status::Merging, &why);
             let commit = track.commit.clone().unwrap_or_default();
-            draft.intend(Effect::Merge { phase, attempt: track.attempt, commit });
+            let (attempt, onto) = (track.attempt, lead.tip.clone());
+            draft.intend(Effect::Merge { phase, attempt, commit, onto });
         }
         Some(Next::Start(phase)) => start(&mut draft, phase),
-        Some(Next::Close) => draft.intend(Effect::Close { commit: lead.tip.clone() }),
-        Some(Next::Follow) => draft.intend(Effect::Follow { commit: lead.tip.clone() }),
+        Some(Next::Close) => {
+            let (target, commit) = (lead.target.clone(), lead.tip.clone());
+            draft.intend(Effect::Close { target, commit });
+        }
+        Some(Next::Follow) => {
+            let (target, commit) = (lead.target.clone(), lead.tip.clone());
+            draft.intend(Effect::Follow { target, commit });
+        }
         None => {}
     }
     draft.decision()
@@ -96,7 +103,7 @@ fn next(lead: &Lead, now: u64) -> Option<Next> {
     if lead.merging.is_some() || !lead.run_is_begun() {
         return None;
     }
-    if lead.is_merged() && !lead.closed {
+    if lead.is_over() && !lead.closed {
         return lead.open.is_empty().then_some(Next::Close);
     }
     let follows = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));

@@ -28,15 +28,20 @@ impl Hands {
         Self { site, sender, repository: Arc::default() }
     }
 
-    /// Begins something; its end arrives as a [`Wake`].
-    pub(super) fn begin(&self, id: u64, effect: Effect) -> Result<(), EngineError> {
+    /// Begins something; its end arrives as a [`Wake`]. The picture is what closing commits.
+    pub(super) fn begin(
+        &self,
+        id: u64,
+        effect: Effect,
+        picture: Vec<(String, Vec<u8>)>,
+    ) -> Result<(), EngineError> {
         let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
         let repository = Arc::clone(&self.repository);
         let act = move || {
             let changes_repository = !matches!(effect, Effect::Start { .. } | Effect::End { .. });
             let guard = changes_repository
                 .then(|| repository.lock().unwrap_or_else(PoisonError::into_inner));
-            let outcome = perform(&site, &effect)
+            let outcome = perform(&site, &effect, &picture)
                 .unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             drop(guard);
             sender.send(Wake::Finished(id, outcome)).ok();
@@ -60,7 +65,11 @@ impl Hands {
     }
 }
 
-fn perform(site: &Site, effect: &Effect) -> Result<Outcome, EngineError> {
+fn perform(
+    site: &Site,
+    effect: &Effect,
+    picture: &[(String, Vec<u8>)],
+) -> Result<Outcome, EngineError> {
     match effect {
         Effect::Prepare { phase, attempt, base } => {
             super::prepare::prepare(site, phase, *attempt, base)
@@ -72,10 +81,10 @@ fn perform(site: &Site, effect: &Effect) -> Result<Outcome, EngineError> {
             process::end_token(&token, END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
             Ok(Outcome::Done)
         }
-        Effect::Merge { phase, attempt, commit } => {
-            super::merge::merge(site, phase, *attempt, commit)
+        Effect::Merge { phase, attempt, commit, onto } => {
+            super::merge::merge(site, phase, *attempt, [commit, onto])
         }
-        Effect::Follow { commit } => super::merge::follow(site, commit),
-        Effect::Close { commit } => super::merge::close(site, commit),
+        Effect::Follow { target, commit } => super::merge::follow(site, target, commit),
+        Effect::Close { commit, .. } => super::merge::close(site, commit, picture),
     }
 }

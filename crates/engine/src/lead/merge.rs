@@ -25,12 +25,6 @@ fn run_ref(site: &Site) -> String {
     format!("refs/mow/run/{}/target", site.run.run())
 }
 
-/// Reads where the run began, and for which branch.
-fn beginning(site: &Site) -> Result<(String, String), EngineError> {
-    let (lead, _) = super::load(&site.run)?;
-    Ok((lead.target, lead.tip))
-}
-
 /// Makes sure that the run's ref exists; it begins where the run began.
 fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
     let name = run_ref(site);
@@ -44,10 +38,10 @@ pub(super) fn merge(
     site: &Site,
     phase: &PhaseNumber,
     attempt: u32,
-    commit: &str,
+    [commit, onto]: [&str; 2],
 ) -> Result<Outcome, EngineError> {
     let git = Git::new(site.top());
-    ensure_ref(site, &git, &beginning(site)?.1)?;
+    ensure_ref(site, &git, onto)?;
     let place = site.worktree(phase)?;
     let planning = site.below_top().join(".planning").display().to_string();
     let dir = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string());
@@ -112,12 +106,11 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(),
 }
 
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
-pub(super) fn follow(site: &Site, commit: &str) -> Result<Outcome, EngineError> {
-    let (target, _) = beginning(site)?;
+pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome, EngineError> {
     let planning = site.below_top().join(".planning");
     let shared: Vec<_> =
         SHARED.iter().map(|file| planning.join(file).display().to_string()).collect();
-    let followed = follow::follow(site.top(), &target, commit, &shared)?;
+    let followed = follow::follow(site.top(), target, commit, &shared)?;
     Ok(match followed {
         Followed::Updated | Followed::UpToDate => Outcome::Done,
         Followed::Refused { reason, command_to_finish } => {
@@ -126,27 +119,54 @@ pub(super) fn follow(site: &Site, commit: &str) -> Result<Outcome, EngineError> 
     })
 }
 
-/// Commits the shared planning files as they are now.
-pub(super) fn close(site: &Site, tip: &str) -> Result<Outcome, EngineError> {
+/// Returns whether the planning files in the root are those of a branch: it is checked out there.
+///
+/// Asked often, so that it starts no process where the repository has its usual form.
+pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
+    match disk::read(&site.top().join(".git/HEAD")) {
+        Ok(Some(head)) => {
+            let head = String::from_utf8_lossy(&head);
+            Ok(head.trim().strip_prefix("ref: refs/heads/") == Some(target))
+        }
+        _ => Ok(Git::new(site.top()).current_branch()?.as_deref() == Some(target)),
+    }
+}
+
+/// Commits the shared planning files, by their names below the planning directory.
+pub(super) fn close(
+    site: &Site,
+    tip: &str,
+    picture: &[(String, Vec<u8>)],
+) -> Result<Outcome, EngineError> {
     if !crate::worker::commits_docs(site, &site.project.root)? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());
-    let (target, _) = beginning(site)?;
-    // Where another branch is checked out, the files in the root are not those of the target.
-    if git.current_branch()?.as_deref() != Some(target.as_str()) {
-        return Ok(Outcome::Done);
-    }
     ensure_ref(site, &git, tip)?;
     let planning = site.below_top().join(".planning");
-    let mut overlay = Vec::new();
-    for file in SHARED {
-        if let Some(bytes) = disk::read(&site.project.planning.join(file))? {
-            overlay.push((planning.join(file).display().to_string(), bytes));
-        }
-    }
+    let named = |(file, bytes): &(String, Vec<u8>)| {
+        (planning.join(file).display().to_string(), bytes.clone())
+    };
+    let overlay: Vec<_> = picture.iter().map(named).collect();
     let message = format!("docs: record run {}", site.run.run());
     let commit = merge::overlay(&git, &run_ref(site), &overlay, &message)
         .map_err(|error| EngineError::Host(error.into()))?;
     Ok(Outcome::Merged { commit })
+}
+
+/// Returns the shared planning files as they are in the root, or else in a commit.
+pub(super) fn shared(
+    site: &Site,
+    from: Option<&str>,
+) -> Result<Vec<(String, Vec<u8>)>, EngineError> {
+    let git = Git::new(site.top());
+    let mut files = Vec::new();
+    for file in SHARED {
+        let bytes = match from {
+            None => disk::read(&site.project.planning.join(file))?,
+            Some(commit) => git.file_in(commit, &site.below_top().join(".planning").join(file))?,
+        };
+        files.extend(bytes.map(|bytes| (file.to_owned(), bytes)));
+    }
+    Ok(files)
 }

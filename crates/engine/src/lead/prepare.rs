@@ -6,6 +6,7 @@ use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
 use mow_host::git::Git;
+use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
 use mow_store::claims::{self, Claim, Claims, Taken};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -25,6 +26,13 @@ pub(super) fn prepare(
     attempt: u32,
     base: &str,
 ) -> Result<Outcome, EngineError> {
+    for earlier in 1..attempt {
+        let lock = site.run.life_lock(phase, earlier);
+        if life::is_alive(&lock).map_err(EngineError::io("look for a worker"))? {
+            let reason = format!("the worker of attempt {earlier} is still alive");
+            return Ok(Outcome::Failed { reason });
+        }
+    }
     let place = site.worktree(phase)?;
     if let Some(reason) = claim(site, phase, attempt, &place)? {
         return Ok(Outcome::Failed { reason });

@@ -18,6 +18,7 @@ use mow_store::state::advance;
 use mow_store::state::transition::{self, Target};
 use mow_store::{dashboard, requirements};
 
+use super::merge::is_live;
 use crate::EngineError;
 use crate::clock::{now_text, today};
 use crate::site::Site;
@@ -48,12 +49,17 @@ impl Projection {
         Self { site, shown: BTreeMap::new(), completed: BTreeSet::new() }
     }
 
-    /// Brings the files up to date for some phases.
+    /// Brings the files up to date for some phases, where the run's branch is checked out.
+    ///
+    /// Elsewhere the files belong to another branch: then they are only made at the end.
     pub(super) fn write(
         &mut self,
         lead: &Lead,
         phases: &BTreeSet<PhaseNumber>,
     ) -> Result<(), EngineError> {
+        if phases.is_empty() || !is_live(&self.site, &lead.target)? {
+            return Ok(());
+        }
         let tracks = phases.iter().filter_map(|number| lead.phases.get(number));
         let changed: Vec<_> = tracks
             .map(|track| (track, shown(lead, track)))
@@ -62,9 +68,7 @@ impl Projection {
         if changed.is_empty() {
             return Ok(());
         }
-        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
-        self.write_roadmap(&writer, &changed)?;
-        self.write_state(&writer, &changed)?;
+        self.write_changed(&changed)?;
         for (track, shown) in changed {
             if track.status == Status::Merged {
                 self.completed.insert(track.spec.number);
@@ -72,6 +76,46 @@ impl Projection {
             self.shown.insert(track.spec.number, shown);
         }
         Ok(())
+    }
+
+    fn write_changed(&self, changed: &[(&Track, Shown)]) -> Result<(), EngineError> {
+        let planning = &self.site.project.planning;
+        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
+        let (mut done, mut roadmap) = (Vec::new(), Vec::new());
+        writer.update(&planning.join("ROADMAP.md"), |old| {
+            let Some(old) = old else { return Ok(None) };
+            (roadmap, done) = self.paint_roadmap(old, changed);
+            Ok::<_, EngineError>(Some(roadmap.clone()))
+        })?;
+        if !done.is_empty() {
+            writer.update(&planning.join("REQUIREMENTS.md"), |old| {
+                Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
+            })?;
+        }
+        writer.update(&planning.join("STATE.md"), |old| {
+            Ok::<_, EngineError>(old.map(|old| self.paint_state(old, &roadmap, changed)))
+        })?;
+        Ok(())
+    }
+
+    /// Draws the whole run into files that are not the root's.
+    pub(super) fn paint(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
+        let all: Vec<_> = lead.phases.values().map(|track| (track, shown(lead, track))).collect();
+        let (mut roadmap, mut done) = (Vec::new(), Vec::new());
+        for (_, bytes) in files.iter_mut().filter(|(file, _)| file == "ROADMAP.md") {
+            (*bytes, done) = self.paint_roadmap(bytes, &all);
+            roadmap.clone_from(bytes);
+        }
+        for (file, bytes) in files {
+            match file.as_str() {
+                "REQUIREMENTS.md" => *bytes = requirements::mark_complete(bytes, &done).0,
+                "STATE.md" => {
+                    *bytes = self.paint_state(bytes, &roadmap, &all);
+                    *bytes = self.paint_progress(bytes, lead).unwrap_or_else(|| bytes.clone());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Adds what happened to the dashboard's events.
@@ -124,58 +168,46 @@ impl Projection {
             && !self.completed.contains(&track.spec.number)
     }
 
-    fn write_roadmap(
-        &self,
-        writer: &Writer,
-        changed: &[(&Track, Shown)],
-    ) -> Result<(), EngineError> {
-        let planning = &self.site.project.planning;
-        let mut done = Vec::new();
-        writer.update(&planning.join("ROADMAP.md"), |old| {
-            let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
-            for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
-                if self.completes(track)
-                    && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
-                {
-                    done.extend(details.requirements);
-                }
-                bytes = edit::set_progress(
-                    &bytes,
-                    &track.spec.number,
-                    &progress(track, &shown.plans, &today()),
-                );
+    /// Returns the roadmap with the progress of some phases, and the requirements that are met.
+    fn paint_roadmap(&self, old: &[u8], changed: &[(&Track, Shown)]) -> (Vec<u8>, Vec<String>) {
+        let (mut bytes, mut done) = (old.to_vec(), Vec::new());
+        for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
+            if self.completes(track)
+                && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
+            {
+                done.extend(details.requirements);
             }
-            Ok::<_, EngineError>(Some(bytes))
-        })?;
-        if !done.is_empty() {
-            writer.update(&planning.join("REQUIREMENTS.md"), |old| {
-                Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
-            })?;
+            let today = today();
+            let progress = progress(track, &shown.plans, &today);
+            bytes = edit::set_progress(&bytes, &track.spec.number, &progress);
         }
-        Ok(())
+        (bytes, done)
     }
 
-    fn write_state(&self, writer: &Writer, changed: &[(&Track, Shown)]) -> Result<(), EngineError> {
-        let planning = &self.site.project.planning;
-        let now = now_text();
-        writer.update(&planning.join("STATE.md"), |old| {
-            let Some(mut bytes) = old.map(<[u8]>::to_vec) else { return Ok(None) };
-            for (track, shown) in changed {
-                bytes = row(&bytes, track, shown, &now);
-            }
-            for (track, _) in changed.iter().filter(|(track, _)| self.completes(track)) {
-                bytes = self.complete(&bytes, track)?;
-            }
-            Ok::<_, EngineError>(Some(bytes))
-        })?;
-        Ok(())
+    /// Returns STATE.md with the rows of some phases, moved on where phases are complete.
+    fn paint_state(&self, old: &[u8], roadmap: &[u8], changed: &[(&Track, Shown)]) -> Vec<u8> {
+        let (mut bytes, now) = (old.to_vec(), now_text());
+        for (track, shown) in changed {
+            bytes = row(&bytes, track, shown, &now);
+        }
+        for (track, _) in changed.iter().filter(|(track, _)| self.completes(track)) {
+            bytes = self.complete(&bytes, roadmap, track);
+        }
+        bytes
     }
 
     /// Writes how many of all plans are done into the progress line of STATE.md.
     pub(super) fn write_progress(&self, lead: &Lead) -> Result<(), EngineError> {
-        let planning = &self.site.project.planning;
+        let path = self.site.project.planning.join("STATE.md");
+        disk::update(&self.site.project, &path, |old| {
+            Ok::<_, EngineError>(old.and_then(|old| self.paint_progress(old, lead)))
+        })?;
+        Ok(())
+    }
+
+    fn paint_progress(&self, state: &[u8], lead: &Lead) -> Option<Vec<u8>> {
         let mut progress = advance::Progress { completed: 0, total: 0 };
-        for dir in PhaseDirs::load(planning).iter() {
+        for dir in PhaseDirs::load(&self.site.project.planning).iter() {
             let plans = dir.count(Artifact::Plan);
             let track = dir.number.and_then(|number| lead.phases.get(&number));
             let merged = track.is_some_and(|track| track.status == Status::Merged);
@@ -183,20 +215,15 @@ impl Projection {
             progress.total += plans;
             progress.completed += if merged { plans } else { done };
         }
-        disk::update(&self.site.project, &planning.join("STATE.md"), |old| {
-            Ok::<_, EngineError>(old.and_then(|old| advance::set_progress(old, progress)))
-        })?;
-        Ok(())
+        advance::set_progress(state, progress)
     }
 
     /// Moves the current position on, as `mow phase complete` does.
-    fn complete(&self, bytes: &[u8], track: &Track) -> Result<Vec<u8>, EngineError> {
-        let planning = &self.site.project.planning;
-        let roadmap = disk::read(&planning.join("ROADMAP.md"))?.unwrap_or_default();
-        let on_disk: Vec<_> =
-            PhaseDirs::load(planning).iter().filter_map(|dir| dir.number).collect();
-        let next = roadmap::successor(&roadmap, &track.spec.number, &on_disk);
-        let entries = roadmap::parse(&roadmap).entries;
+    fn complete(&self, bytes: &[u8], roadmap: &[u8], track: &Track) -> Vec<u8> {
+        let dirs = PhaseDirs::load(&self.site.project.planning);
+        let on_disk: Vec<_> = dirs.iter().filter_map(|dir| dir.number).collect();
+        let next = roadmap::successor(roadmap, &track.spec.number, &on_disk);
+        let entries = roadmap::parse(roadmap).entries;
         let name = |number: &PhaseNumber| {
             let entry = entries.iter().find(|entry| entry.phase.number == *number);
             entry.map(|entry| entry.phase.name.clone()).unwrap_or_default()
@@ -204,7 +231,7 @@ impl Projection {
         let next = next.map(|number| (number, name(&number)));
         let target = next.as_ref().map(|(number, name)| Target { number, name });
         let number = track.spec.number.to_string();
-        Ok(transition::complete_phase(bytes, &number, target, &today()))
+        transition::complete_phase(bytes, &number, target, &today())
     }
 }
 

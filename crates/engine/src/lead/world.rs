@@ -64,7 +64,7 @@ pub(super) struct LeadWorld<'a> {
     face: &'a mut dyn Face,
     /// Whether to stay when only a person can move the run.
     pub(super) stay: bool,
-    clock: Clock,
+    pub(super) clock: Clock,
     bell: Bell,
     sender: Sender<Wake>,
     receiver: Receiver<Wake>,
@@ -384,6 +384,7 @@ impl World<Lead> for LeadWorld<'_> {
     }
 
     fn release(&mut self, lead: &Lead, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+        let mut picture = Vec::new();
         match &effect {
             Effect::Tell { phase, attempt, n, note } => {
                 self.attend(*phase, *attempt)?;
@@ -396,15 +397,21 @@ impl World<Lead> for LeadWorld<'_> {
                 return Ok(());
             }
             // What is committed at the end is the picture of the end.
-            Effect::Close { .. } => {
-                self.dirty.extend(lead.phases.keys());
-                let dirty = std::mem::take(&mut self.dirty);
-                self.projection.write(lead, &dirty)?;
-                self.projection.write_progress(lead)?;
+            Effect::Close { target, commit } => {
+                if super::merge::is_live(&self.site, target)? {
+                    self.dirty.extend(lead.phases.keys());
+                    let dirty = std::mem::take(&mut self.dirty);
+                    self.projection.write(lead, &dirty)?;
+                    self.projection.write_progress(lead)?;
+                    picture = super::merge::shared(&self.site, None)?;
+                } else {
+                    picture = super::merge::shared(&self.site, Some(commit))?;
+                    self.projection.paint(lead, &mut picture);
+                }
             }
             _ => {}
         }
-        self.hands.begin(id, effect)
+        self.hands.begin(id, effect, picture)
     }
 
     fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {

@@ -115,7 +115,7 @@ fn lead(
         target: args.into.clone(),
         max_workers: args.max_workers,
     })?;
-    retry_failed(project, &session, &names)?;
+    retry_failed(project, &session, (&names, !args.phases.is_empty()))?;
     let is_terminal = std::io::stdout().is_terminal();
     let run = session.run_id().to_owned();
     if session.lead().run.is_empty() {
@@ -132,10 +132,15 @@ fn lead(
 fn retry_failed(
     project: &Project,
     session: &Session,
-    chosen: &[PhaseNumber],
+    (chosen, is_named): (&[PhaseNumber], bool),
 ) -> Result<(), Failure> {
     use mow_core::lead::Command;
-    let rests = |status| matches!(status, Status::Failed | Status::Paused);
+    let rests = |status| match status {
+        Status::Failed | Status::Paused => true,
+        // What a person cancelled comes back only when it is named.
+        Status::Cancelled => is_named,
+        _ => false,
+    };
     let tracks = session.lead().phases.values();
     let again = tracks.filter(|t| rests(t.status) && chosen.contains(&t.spec.number));
     let dir = mow_store::run_files::RunDir::new(&project.engine_dir, session.run_id())
@@ -290,7 +295,10 @@ fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
 /// Says how a run ended, and what to do next.
 fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
     let merged = lead.phases.values().filter(|track| track.status == Status::Merged).count();
-    let count = format!("{merged} of {} phases merged into {}", lead.phases.len(), lead.target);
+    let mut count = format!("{merged} of {} phases merged into {}", lead.phases.len(), lead.target);
+    if let Some((reason, command)) = &lead.follow_refused {
+        count += &format!(" (the branch did not follow: {reason}; to finish: {command})");
+    }
     let failed: Vec<_> = lead
         .phases
         .values()

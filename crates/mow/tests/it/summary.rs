@@ -189,7 +189,7 @@ fn repository(summary: &str) -> Sandbox {
     project.git(".", &["init", "--quiet"]);
     project.git(".", &["add", "."]);
     project.git(".", &["commit", "--quiet", "-m", "first"]);
-    let hash = project.git(".", &["rev-parse", "--short", "HEAD"]);
+    let hash = project.git(".", &["rev-parse", "HEAD"]);
     project.write("s.md", summary.replace("HASH", hash.trim_end()));
     project
 }
