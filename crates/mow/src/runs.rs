@@ -260,15 +260,9 @@ pub(crate) fn none() -> Failure {
     Failure::refused("no run was started here yet").hint("mow run --all")
 }
 
-/// Returns whether nothing is left of a run that could move.
+/// Returns whether nothing is left to do in a run; one that has read no roadmap yet is not over.
 pub(crate) fn is_over(lead: &Lead) -> bool {
-    let is_left = |track: &Track| matches!(track.status, Status::Merged | Status::Cancelled);
-    match lead.standing() {
-        _ if lead.phases.is_empty() => false,
-        Standing::Done => true,
-        Standing::Moving => false,
-        Standing::Waiting | Standing::Failed => lead.phases.values().all(is_left),
-    }
+    !lead.phases.is_empty() && lead.standing() == Standing::Done
 }
 
 /// Returns a moment in the form all files use: UTC, milliseconds, `Z`.

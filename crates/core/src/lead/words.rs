@@ -72,7 +72,7 @@ impl Event {
     pub fn explained(&self, before: &Lead) -> Option<String> {
         match self {
             Self::Finished { id, outcome } => match before.open.get(id) {
-                Some(effect) => outcome.explained(effect, before),
+                Some(effect) => outcome.explained(effect),
                 None => outcome.sentence(),
             },
             Self::Reported { phase, report: Report::Started { pid }, .. } => {
@@ -169,7 +169,7 @@ impl Command {
 
 impl Outcome {
     /// Says what came of an effect; `None` where the next event says it.
-    fn explained(&self, effect: &Effect, lead: &Lead) -> Option<String> {
+    fn explained(&self, effect: &Effect) -> Option<String> {
         Some(match (effect, self) {
             (Effect::Prepare { phase, .. }, Self::Prepared { base }) => {
                 format!("phase {phase}: its worktree stands on {}", short(base))
@@ -180,14 +180,14 @@ impl Outcome {
             (Effect::End { phase, .. }, Self::Done) => {
                 format!("phase {phase}: its worker was ended by force")
             }
-            (Effect::Follow { commit }, Self::Done) => {
-                format!("{} follows to {}", lead.target, short(commit))
+            (Effect::Follow { target, commit }, Self::Done) => {
+                format!("{target} follows to {}", short(commit))
             }
-            (Effect::Follow { .. }, Self::Refused { reason, command }) => {
-                format!("{} did not follow: {reason}; to finish: {command}", lead.target)
+            (Effect::Follow { target, .. }, Self::Refused { reason, command }) => {
+                format!("{target} did not follow: {reason}; to finish: {command}")
             }
-            (Effect::Follow { .. }, Self::Failed { reason }) => {
-                format!("{} did not follow: {reason}", lead.target)
+            (Effect::Follow { target, .. }, Self::Failed { reason }) => {
+                format!("{target} did not follow: {reason}")
             }
             (Effect::Close { .. }, Self::Failed { reason }) => {
                 format!("the planning files could not be committed: {reason}")

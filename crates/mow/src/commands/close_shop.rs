@@ -8,7 +8,7 @@ mod ideas;
 use std::fmt::Write;
 use std::time::Duration;
 
-use mow_core::lead::{Status, Track};
+use mow_core::lead::Track;
 use mow_engine::lead::lead_lock;
 use mow_store::claims::{self, Claims};
 use mow_store::disk::{self, DiskError, Lock, WAIT_DEFAULT, Writer};
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let context = &Context { project: context.shared()?, ..*context };
     let run = Run::load(context, None)?;
     let _lock = alone(&run)?;
-    let open: Vec<_> = run.lead.phases.values().filter(|track| !is_settled(track)).collect();
+    let open: Vec<_> = run.lead.phases.values().filter(|track| !track.status.is_over()).collect();
     check(&run, &open, args.force)?;
     let ideas = ideas::new(&run)?;
     if !args.yes {
@@ -83,10 +83,6 @@ fn alone(run: &Run) -> Result<Lock, Failure> {
         }
         lock => Ok(lock?),
     }
-}
-
-fn is_settled(track: &Track) -> bool {
-    matches!(track.status, Status::Merged | Status::Cancelled)
 }
 
 /// Refuses what would leave work behind.

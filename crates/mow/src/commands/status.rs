@@ -104,8 +104,9 @@ fn place(dir: PhaseDir) -> Place {
 /// Finds the file to read: that of the worktree while a live run works on the phase.
 fn find_to_read(context: &Context, phase: &str) -> Result<Place, Failure> {
     let number = phase_dirs::parse_argument(phase);
-    match number.and_then(|number| Active::load(context).dir(&number)) {
-        Some(dir) => Ok(place(dir)),
+    let there = number.and_then(|number| Active::load(context).dir(&number)).map(place);
+    match there.filter(|place| place.path.is_file()) {
+        Some(place) => Ok(place),
         None => find(context, phase),
     }
 }

@@ -12,7 +12,7 @@ use super::run::confirm;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::Run;
+use crate::runs::{Run, is_over};
 
 /// The arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]
@@ -133,6 +133,9 @@ fn wish(context: &Context, wish: Wish, phase: Option<&str>, sure: bool) -> Resul
     must_be_person()?;
     let run = Run::load(context, None)?;
     let phase = phase.map(|word| run.phase(word)).transpose()?;
+    if is_over(&run.lead) {
+        return Err(nothing_to_do(&run, wish, phase));
+    }
     let command = wish.command(phase.map(|track| track.spec.number));
     let pending = run.pending()?;
     if pending.last() == Some(&command) {
@@ -170,11 +173,18 @@ fn nothing_to_do(run: &Run, wish: Wish, phase: Option<&Track>) -> Failure {
         }
         None => format!("there is nothing to {word}: {}", run.standing()),
     };
-    let parked = phase.is_some_and(|track| track.status == Status::Parked);
-    let hint = if parked && matches!(wish, Wish::Resume) {
-        "it waits for an answer: mow inbox"
+    let resumes =
+        |status| phase.is_some_and(|t| t.status == status) && matches!(wish, Wish::Resume);
+    let hint = if resumes(Status::Parked) {
+        "it waits for an answer: mow inbox".to_owned()
+    } else if resumes(Status::Cancelled) {
+        format!("the run is over: mow run {} begins a new one", phase_word(phase))
     } else {
-        "mow ps shows where each phase stands"
+        "mow ps shows where each phase stands".to_owned()
     };
     Failure::refused(message).hint(hint)
+}
+
+fn phase_word(phase: Option<&Track>) -> String {
+    phase.map_or_else(|| "--all".to_owned(), |track| track.spec.number.to_string())
 }

@@ -64,7 +64,7 @@ fn moves_must_be_allowed() {
 #[test]
 fn what_ends_must_have_begun_and_once() {
     let mut lead = begun();
-    let effect = Effect::Close { commit: "c".to_owned() };
+    let effect = Effect::Close { target: "main".to_owned(), commit: "c".to_owned() };
     let intended = Event::Intended { id: 0, effect };
     let finished = Event::Finished { id: 0, outcome: Outcome::Done };
     assert!(lead.check(&finished).is_err(), "nothing was begun");

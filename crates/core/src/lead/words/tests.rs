@@ -71,8 +71,9 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
     let begin = |lead: &mut Lead, id: u64, effect: Effect| {
         lead.apply(&Event::Intended { id, effect }, 0);
     };
-    begin(&mut lead, 0, Effect::Merge { phase: number("2"), attempt: 1, commit: commit.clone() });
-    begin(&mut lead, 1, Effect::Follow { commit: commit.clone() });
+    let (phase, onto) = (number("2"), commit.clone());
+    begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto });
+    begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
     let merged = told(0, Outcome::Merged { commit }).unwrap();
     assert_eq!(merged, "phase 2: the run's target is now fedcba98");
