@@ -125,3 +125,28 @@ fn everything_is_cancelled_only_by_somebody_who_is_sure() {
         .refuses("there is nothing to resume: 0 of 2 merged, 2 cancelled");
     assert!(project.call(["events", "--follow"]).run().status.success(), "the run is over");
 }
+
+#[test]
+fn without_its_lead_a_run_is_still_seen() {
+    let (project, gate) = gated();
+    let mut run = start(&project);
+    gate.reached();
+    let mut terminal = project.call(["worktree", "status"]).on_terminal();
+    terminal.wait_for("is live: 0 of 2 merged, 1 running");
+    run.kill().expect("it is our child");
+    run.wait().expect("it is our child");
+    let ps = json_of(&project, &["ps"]);
+    let first = &ps["phases"][0];
+    assert_eq!((&ps["lead"], &ps["next"]), (&json!(null), &json!("mow run --all")), "{ps}");
+    assert_eq!((&first["status"], &first["alive"]), (&json!("running"), &json!(true)), "{ps}");
+    let text = project.call(["ps"]).run().quietly();
+    assert!(text.contains("no lead is running") && text.contains("worker "), "{text}");
+    project.call(["close-shop", "--yes"]).run().refuses("the worker of phase 1 is at work");
+    assert!(project.call(["log", "1"]).run().quietly().contains("plan 01-01: task 1 begins"));
+    gate.open();
+    let ran = run_all(&project);
+    assert!(ran.status.success(), "{}", ran.transcript());
+    let ps = json_of(&project, &["ps"]);
+    assert_eq!(ps["phases"][0]["attempt"], 1, "the worker was adopted");
+    assert_eq!(json_of(&project, &["replay"])["consistent"], true);
+}
