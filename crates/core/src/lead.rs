@@ -6,13 +6,14 @@
 //! `schedule.rs` (what may happen next).
 
 mod apply;
+mod audit;
 mod command;
 mod decide;
 mod event;
 mod schedule;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 

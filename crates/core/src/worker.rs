@@ -9,6 +9,7 @@ mod execute;
 mod next;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,13 +16,13 @@ mod world;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mow_core::lead::{Event, Input, Lead, Settings, Standing};
+use mow_core::lead::{Command, Event, Input, Lead, Settings, Standing};
 use mow_core::machine::Machine;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
-use mow_store::journal::{Journal, Record, Tail};
+use mow_store::journal::{Journal, JournalError, Record, Tail};
 use mow_store::project::Project;
 use mow_store::run_files::{self, RunDir};
 use mow_store::{config, disk};
@@ -137,12 +137,35 @@ fn take_lead(project: &Project) -> Result<Lock, EngineError> {
 
 /// Reads a run again from its journal.
 pub fn load(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
-    let records = Tail::new(&dir.journal()).without_sync().poll()?;
+    let records = records(dir)?;
     let mut lead = Lead::default();
     for record in &records {
-        lead.apply(&record.parse::<Event>()?, record.at);
+        lead.apply(&parse_event(dir, record)?, record.at);
     }
     Ok((lead, records))
+}
+
+/// Reads the records of a run's journal, which must be that run's own.
+pub fn records(dir: &RunDir) -> Result<Vec<Record>, EngineError> {
+    let mut tail = Tail::new(&dir.journal()).without_sync();
+    let records = tail.poll()?;
+    match tail.header() {
+        Some(found) if *found != dir.header() => {
+            let (found, wanted) = (Box::new(found.clone()), Box::new(dir.header()));
+            Err(JournalError::Foreign { path: dir.journal(), found, wanted }.into())
+        }
+        _ => Ok(records),
+    }
+}
+
+/// Reads a record of a run's journal; what is wrong is said with the file and the line.
+pub fn parse_event(dir: &RunDir, record: &Record) -> Result<Event, EngineError> {
+    let corrupt = |_| {
+        let (path, what) = (dir.journal(), "it says nothing that this mow knows");
+        // The header is the first line and has the number 0.
+        EngineError::Journal(JournalError::Corrupt { path, line: record.seq + 1, what })
+    };
+    record.parse().map_err(corrupt)
 }
 
 /// Returns the last run of a project that is not over, with its state.
@@ -220,7 +243,15 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
 }
 
 /// Leaves a command for the lead of a run, alive or not; durable when this returns.
-pub fn command(dir: &RunDir, command: &mow_core::lead::Command) -> Result<u64, EngineError> {
+pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
     Ok(journal.append(Clock::default().now(), std::slice::from_ref(command))?)
+}
+
+/// Returns the commands that were left for a run and are not taken up yet, with their numbers.
+pub fn pending(dir: &RunDir, lead: &Lead) -> Result<Vec<(u64, Command)>, EngineError> {
+    let records = Tail::new(&dir.commands()).without_sync().poll()?;
+    let new = records.iter().filter(|record| Some(record.seq) > lead.commands_through);
+    // What cannot be read is passed over by the lead, too.
+    Ok(new.filter_map(|record| Some((record.seq, record.parse().ok()?))).collect())
 }

@@ -9,7 +9,7 @@ pub mod drive;
 mod error;
 pub mod lead;
 pub mod site;
-mod watch;
+pub mod watch;
 pub mod worker;
 
 pub use error::EngineError;

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often a loop looks by itself.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
+pub const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// A note that something changed, sent once until it is read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bell {
+pub struct Bell {
     rung: Arc<AtomicBool>,
 }
 
@@ -25,7 +25,7 @@ impl Bell {
     }
 
     /// Makes the next change ring again. Call it before looking.
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         self.rung.store(false, Ordering::Release);
     }
 }
@@ -34,7 +34,7 @@ impl Bell {
 ///
 /// Watching is best effort: what cannot be watched is looked at now and then.
 #[cfg(target_os = "linux")]
-pub(crate) fn watch(
+pub fn watch(
     dirs: &[&Path],
     concerns: impl Fn(&str) -> bool + Send + 'static,
     bell: Bell,
@@ -65,7 +65,7 @@ pub(crate) fn watch(
 
 /// There is no watching here: the loop looks by itself.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn watch(
+pub fn watch(
     _dirs: &[&Path],
     _concerns: impl Fn(&str) -> bool + Send + 'static,
     _bell: Bell,

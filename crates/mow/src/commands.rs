@@ -1,16 +1,20 @@
 //! The commands, one file for each family.
 
 mod chat_log;
+mod close_shop;
 mod commit;
 mod config;
 mod dashboard;
 mod demo;
 mod doctor;
+mod events;
 mod format;
 mod frontmatter;
 mod hook;
+mod inbox;
 mod init;
 mod install;
+mod log;
 mod manual;
 mod message;
 mod milestone;
@@ -18,13 +22,17 @@ mod overview;
 mod phase;
 mod phases;
 mod progress;
+mod ps;
+mod replay;
 mod requirements;
+mod rescue;
 mod roadmap;
 mod run;
 mod scaffold;
 mod start;
 mod state;
 mod status;
+mod steer;
 mod summary;
 mod team;
 mod template;
@@ -57,6 +65,33 @@ pub(crate) enum Command {
     /// Carry out one attempt of a phase; `mow run` starts it
     #[command(hide = true)]
     Worker(run::WorkerArgs),
+    /// Show the run at a glance: lead, phases, workers, questions
+    Ps,
+    /// List what waits for a person
+    Inbox(inbox::Args),
+    /// Answer a question of the run
+    Answer(inbox::AnswerArgs),
+    /// Answer a question with its first choice: yes
+    Approve(inbox::VerdictArgs),
+    /// Answer a question with its last choice: no
+    Deny(inbox::VerdictArgs),
+    /// Let a phase rest, or all
+    Pause(steer::Args),
+    /// Let a phase go on that rests, failed or was cancelled, or all
+    Resume(steer::Args),
+    /// End a phase for good, or all that are not merged
+    Cancel(steer::CancelArgs),
+    /// Say in words what happened in a run, and why
+    Log(log::Args),
+    /// Stream the events of a run, also while it goes on
+    Events(events::Args),
+    /// Make a run happen again from its journal, and check it
+    Replay(replay::Args),
+    /// Bring back work that was put aside
+    #[command(subcommand)]
+    Rescue(Family<rescue::Rescue>),
+    /// End the work of a run: keep ideas as todos, release claims, commit
+    CloseShop(close_shop::Args),
     /// Make a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
@@ -203,6 +238,19 @@ impl Command {
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
+            | Self::Ps
+            | Self::Inbox(_)
+            | Self::Answer(_)
+            | Self::Approve(_)
+            | Self::Deny(_)
+            | Self::Pause(_)
+            | Self::Resume(_)
+            | Self::Cancel(_)
+            | Self::Log(_)
+            | Self::Events(_)
+            | Self::Replay(_)
+            | Self::Rescue(_)
+            | Self::CloseShop(_)
             | Self::Demo(_)
             | Self::Doctor(_)
             | Self::Hook(_)
@@ -261,6 +309,19 @@ impl Command {
             Self::Websearch(args) => Ok(args.run()),
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
+            Self::Ps => ps::run(context),
+            Self::Inbox(args) => inbox::run(context, args),
+            Self::Answer(args) => inbox::answer(context, args),
+            Self::Approve(args) => inbox::verdict(context, args, true),
+            Self::Deny(args) => inbox::verdict(context, args, false),
+            Self::Pause(args) => steer::pause(context, args),
+            Self::Resume(args) => steer::resume(context, args),
+            Self::Cancel(args) => steer::cancel(context, args),
+            Self::Log(args) => log::run(context, args),
+            Self::Events(args) => events::run(context, args),
+            Self::Replay(args) => replay::run(context, args),
+            Self::Rescue(command) => command.run(context),
+            Self::CloseShop(args) => close_shop::run(context, args),
             Self::Demo(args) => demo::run(context, args),
             Self::Doctor(args) => doctor::run(context, args),
             Self::Hook(hook) => hook.run(),

@@ -12,6 +12,7 @@ mod failure;
 mod family;
 mod help;
 mod output;
+mod runs;
 mod teams;
 mod terminal;
 

@@ -142,6 +142,19 @@ fn write_bytes(text: &str) -> Result<(), Stop> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Stop::Io)
 }
 
+/// Writes a part of an answer that goes on; returns whether anybody still reads.
+pub(crate) fn stream(text: &str) -> Result<bool, Failure> {
+    match write(text) {
+        Ok(()) => Ok(true),
+        Err(Stop::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(Stop::Io(error)) => {
+            let failure = Failure::refused(format!("cannot write the answer: {error}"));
+            Err(Failure { code: crate::failure::code::OUTSIDE, ..failure })
+        }
+        Err(Stop::Failure(failure)) => Err(failure),
+    }
+}
+
 /// Writes to standard error; colours are taken off where they are not wanted.
 pub(crate) fn say(text: &str) -> io::Result<()> {
     let mut stderr = io::stderr().lock();

@@ -39,7 +39,7 @@ use thiserror::Error;
 
 pub use append::{Append, Keep};
 pub(crate) use journal_file::{JournalFile, read_from};
-pub use lock::{Holder, Lock, is_locked};
+pub use lock::{Holder, Lock, holder, is_locked};
 pub use space::{free_bytes, is_writable};
 pub use spill::spill;
 

@@ -45,6 +45,15 @@ pub fn parse(bytes: &[u8]) -> Todo {
     }
 }
 
+/// Makes the file of a new todo.
+pub fn render(title: &str, created: &str, problem: &str) -> Result<Vec<u8>, EditError> {
+    let text = format!(
+        "---\ncreated: {created}\narea: general\n---\n\n\
+         ## Problem\n\n{problem}\n\n## Solution\n\nTBD\n"
+    );
+    frontmatter::set(text.as_bytes(), "title", &Json::String(title.to_owned()))
+}
+
 /// Records a key: in the block when the file has one, else as a new first line.
 pub fn add_line(bytes: &[u8], key: &str, value: &str) -> Result<Vec<u8>, EditError> {
     if frontmatter::parse(bytes).is_some() {

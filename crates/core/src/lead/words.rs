@@ -1,11 +1,19 @@
 //! A run in sentences: what `mow log` and `mow run --plain` say about each event.
 
-use super::{Command, Effect, Event, Hold, Outcome, Status};
+#[cfg(test)]
+mod tests;
+
+use super::schedule::list;
+use super::{Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
+use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
+
+/// How many groups of phases are named when a roadmap was read; the rest is counted.
+const GROUPS_MAX: usize = 8;
 
 impl Event {
     /// Returns the phase it is about.
-    pub fn phase(&self) -> Option<crate::phase::PhaseNumber> {
+    pub fn phase(&self) -> Option<PhaseNumber> {
         match self {
             Self::Reported { phase, .. }
             | Self::Moved { phase, .. }
@@ -34,7 +42,7 @@ impl Event {
             Self::TakenUp { settings } => {
                 format!("a lead takes up the run, at most {} workers", settings.max_workers)
             }
-            Self::Planned { phases, .. } => format!("the roadmap has {} phases", phases.len()),
+            Self::Planned { phases, .. } => planned(phases),
             Self::Finished { outcome, .. } => return outcome.sentence(),
             Self::Reported { phase, report, .. } => {
                 format!("phase {phase}: {}", report.sentence()?)
@@ -62,9 +70,80 @@ impl Event {
             Self::Held { hold: Hold::None } | Self::Intended { .. } => return None,
         })
     }
+
+    /// Returns the event in one line, with what only the run as it was before can tell.
+    pub fn explained(&self, before: &Lead) -> Option<String> {
+        match self {
+            Self::Finished { id, outcome } => match before.open.get(id) {
+                Some(effect) => outcome.explained(effect),
+                None => outcome.sentence(),
+            },
+            Self::Reported { phase, report: Report::Started { pid }, .. } => {
+                Some(format!("phase {phase}: worker {pid} is at work"))
+            }
+            Self::Answered { item, text } => {
+                let phase = before.items.get(item).and_then(|item| item.phase);
+                let phase = phase.map_or(String::new(), |phase| format!(" about phase {phase}"));
+                Some(format!("question {item}{phase} is answered: {text}"))
+            }
+            event => event.sentence(),
+        }
+    }
 }
 
-fn moved(phase: crate::phase::PhaseNumber, to: Status, why: &str, attempt: u32) -> String {
+impl Lead {
+    /// Returns why a phase stands where it stands; of one that waits, what it waits for.
+    pub fn why(&self, track: &Track) -> String {
+        if track.status != Status::Waiting {
+            return track.why.clone();
+        }
+        let others = track.spec.depends_on.iter().filter_map(|number| self.phases.get(number));
+        let open: Vec<_> = others
+            .filter(|other| other.status != Status::Merged)
+            .map(|other| format!("{} ({})", other.spec.number, other.status.name()))
+            .collect();
+        let workers = self.settings.max_workers;
+        if !open.is_empty() {
+            format!("it waits for {}", open.join(", "))
+        } else if self.breaker {
+            "too many phases failed, so nothing is started".to_owned()
+        } else if self.hold != Hold::None {
+            "nothing new is started".to_owned()
+        } else if self.live.len() >= workers {
+            format!("it waits for a slot: {} of {workers} are taken", self.live.len())
+        } else {
+            format!("it may start: {}", track.why)
+        }
+    }
+}
+
+/// Says which phases there are and what they wait for, those with the same dependencies together.
+fn planned(phases: &[PhaseSpec]) -> String {
+    let mut groups: Vec<(&[PhaseNumber], Vec<PhaseNumber>)> = Vec::new();
+    for spec in phases {
+        match groups.iter().position(|(on, _)| *on == spec.depends_on.as_slice()) {
+            Some(at) => groups[at].1.push(spec.number),
+            None if groups.len() < GROUPS_MAX => {
+                groups.push((&spec.depends_on, vec![spec.number]));
+            }
+            None => {}
+        }
+    }
+    let named: usize = groups.iter().map(|(_, numbers)| numbers.len()).sum();
+    let mut parts: Vec<_> = groups
+        .iter()
+        .map(|(on, numbers)| match on {
+            [] => format!("{} at once", list(numbers)),
+            on => format!("{} after {}", list(numbers), list(on)),
+        })
+        .collect();
+    if named < phases.len() {
+        parts.push(format!("and {} more", phases.len() - named));
+    }
+    format!("the roadmap has {} phases: {}", phases.len(), parts.join("; "))
+}
+
+fn moved(phase: PhaseNumber, to: Status, why: &str, attempt: u32) -> String {
     match to {
         Status::Preparing => format!("phase {phase} starts (attempt {attempt}): {why}"),
         _ => format!("phase {phase} is {}: {why}", to.name()),
@@ -72,7 +151,7 @@ fn moved(phase: crate::phase::PhaseNumber, to: Status, why: &str, attempt: u32) 
 }
 
 /// Returns the beginning of a commit's name.
-fn short(commit: &str) -> &str {
+pub(crate) fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }
 
@@ -92,6 +171,36 @@ impl Command {
 }
 
 impl Outcome {
+    /// Says what came of an effect; `None` where the next event says it.
+    fn explained(&self, effect: &Effect) -> Option<String> {
+        Some(match (effect, self) {
+            (Effect::Prepare { phase, .. }, Self::Prepared { base }) => {
+                format!("phase {phase}: its worktree stands on {}", short(base))
+            }
+            (Effect::Merge { phase, .. }, Self::Merged { commit }) => {
+                format!("phase {phase}: the run's target is now {}", short(commit))
+            }
+            (Effect::End { phase, .. }, Self::Done) => {
+                format!("phase {phase}: its worker was ended by force")
+            }
+            (Effect::Follow { target, commit }, Self::Done) => {
+                format!("{target} follows to {}", short(commit))
+            }
+            (Effect::Follow { target, .. }, Self::Refused { reason, command }) => {
+                format!("{target} did not follow: {reason}; to finish: {command}")
+            }
+            (Effect::Follow { target, .. }, Self::Failed { reason }) => {
+                format!("{target} did not follow: {reason}")
+            }
+            (Effect::Close { .. }, Self::Failed { reason }) => {
+                format!("the planning files could not be committed: {reason}")
+            }
+            (Effect::Close { .. }, _) => "the planning files are written".to_owned(),
+            // The move of the phase that follows has the reason.
+            _ => return None,
+        })
+    }
+
     fn sentence(&self) -> Option<String> {
         match self {
             Self::Merged { commit } => Some(format!("the run's target is now {}", short(commit))),

@@ -17,6 +17,8 @@ use super::format::Width;
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::runs::Run;
+use crate::terminal::{fit, width};
 
 /// Commands on the dashboard.
 #[derive(Debug, Subcommand)]
@@ -82,7 +84,27 @@ pub(super) fn show(context: &Context) -> Result<Output, Failure> {
     if !context.project.planned {
         return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
     }
-    render::run(context, &context.shared()?, crate::terminal::columns(None))
+    let drawn = render::run(context, &context.shared()?, crate::terminal::columns(None))?;
+    let Some(run) = Run::unfinished(context)?.filter(|_| !context.wants_json()) else {
+        return Ok(drawn);
+    };
+    let Output::Drawn(text) = drawn else { return Ok(drawn) };
+    Ok(Output::Drawn(text + &run_lines(&run)))
+}
+
+/// Says below the drawing how the run stands that is live or unfinished.
+fn run_lines(run: &Run) -> String {
+    let brief = run.brief();
+    let led = match brief.lead {
+        Some(pid) => format!("led by process {pid}"),
+        None => format!("no lead is running, {} goes on", brief.go_on),
+    };
+    let mut text = format!("Run {}: {}; {led}\n", brief.run, brief.standing);
+    for item in run.lead.open_items() {
+        let question = fit(&item.ask.question, width().saturating_sub(30));
+        text += &format!("? {question}  mow answer {} ...\n", item.id);
+    }
+    text
 }
 
 fn events_path(shared: &Project) -> PathBuf {

@@ -1,10 +1,11 @@
 //! `mow doctor`: is everything here that mow needs, and is the plan in order?
 //!
-//! [`machine`] looks at programs and the filesystem, [`plan`] at the planning files. Nothing is
-//! changed without `--fix`, and then only temporary files are removed.
+//! [`machine`] looks at programs and the filesystem, [`plan`] at the planning files, [`run`] at
+//! the last run. Nothing is changed without `--fix`, and then only temporary files are removed.
 
 mod machine;
 mod plan;
+mod run;
 
 use std::fmt::Write;
 
@@ -68,7 +69,8 @@ impl Check {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let machine = machine::checks(context);
-    let plan = plan::checks(context, args.fix);
+    let mut plan = plan::checks(context, args.fix);
+    plan.extend(run::check(context));
     let count = |level: Level| machine.iter().chain(&plan).filter(|c| c.level == level).count();
     let (warnings, failures) = (count(Level::Warn), count(Level::Fail));
     let text = if context.wants_json() {

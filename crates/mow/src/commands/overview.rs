@@ -61,6 +61,15 @@ fn text(standing: &Standing, screen: &Screen) -> String {
             row(&mut text, "Last", activity, screen);
         }
     }
+    if let Some(run) = &standing.run {
+        let brief = &run.brief;
+        let led = brief.lead.map_or("no lead is running".to_owned(), |pid| format!("led by {pid}"));
+        row(&mut text, "Run", &format!("{led}: {} ({})", brief.standing, brief.run), screen);
+        for (at, ask) in run.asks.iter().take(SHOWN_MAX).enumerate() {
+            let label = if at == 0 { "Asks you" } else { "" };
+            row(&mut text, label, &format!("{} {}", ask.id, ask.question), screen);
+        }
+    }
     for (at, phase) in standing.running.iter().take(SHOWN_MAX).enumerate() {
         let label = if at == 0 { "Running" } else { "" };
         row(&mut text, label, &running(phase), screen);
@@ -144,7 +153,7 @@ fn rows(text: &mut String, label: &str, phases: &[PhaseLine], screen: &Screen) {
 
 fn row(text: &mut String, label: &str, value: &str, screen: &Screen) {
     let style = match label {
-        "Ready" => YELLOW,
+        "Ready" | "Asks you" => YELLOW,
         "In the way" => RED,
         _ => DIM,
     };

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::runs::{Active, Run, tell_live};
 
 /// The arguments of `progress`.
 #[derive(Debug, Args)]
@@ -37,7 +38,14 @@ struct Totals {
 impl Progress {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         let dirs = PhaseDirs::load(&context.project.planning);
-        let phases: Vec<_> = dirs.iter().map(|dir| phase(dir)).collect();
+        let active = Active::load(context);
+        // What a live run has come to in a phase stands in the worktree of the phase.
+        let counted = dirs.iter().map(|dir| {
+            let there = dir.number.as_ref().and_then(|number| active.dir(number));
+            there.map_or_else(|| phase(dir), |there| phase(&there))
+        });
+        let phases: Vec<_> = counted.collect();
+        tell_live(context);
         let all: usize = phases.iter().map(|phase| phase.plans).sum();
         let done: usize = phases.iter().map(|phase| phase.summaries).sum();
         let percent = if all == 0 { 0 } else { ((200 * done + all) / (2 * all)).min(100) };
@@ -52,14 +60,18 @@ impl Progress {
             let rendered = table(&milestone, &totals, &phases);
             return Ok(Output::with_raw(json!({ "rendered": rendered }), rendered));
         }
-        Ok(Output::json(json!({
+        let mut answer = json!({
             "milestone_version": milestone.version,
             "milestone_name": milestone.name,
             "phases": phases,
             "total_plans": all,
             "total_summaries": done,
             "percent": percent,
-        })))
+        });
+        if let Some(run) = Run::live(context) {
+            answer["run"] = json!(run.brief());
+        }
+        Ok(Output::json(answer))
     }
 }
 

@@ -24,6 +24,8 @@ use crate::failure::Failure;
 use crate::output::{Output, notice};
 use crate::terminal::{BOLD, painted};
 
+pub(super) use self::ask::confirm;
+
 /// The exit code of a run that only a person can move.
 const WAITING: u8 = 5;
 
@@ -228,7 +230,7 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
     for line in &lines {
         crate::output::warn(line);
     }
-    if args.yes || ask::confirm("These phases will build on work that is not there. Run them?")? {
+    if args.yes || confirm("These phases will build on work that is not there. Run them?")? {
         return Ok(());
     }
     Err(Failure::refused("nothing was started").hint("--yes confirms without asking"))
@@ -279,7 +281,7 @@ fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let question = format!("{count} planning files are not committed. Commit them and go on?");
-    if !yes && !ask::confirm(&question)? {
+    if !yes && !confirm(&question)? {
         let message =
             format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));

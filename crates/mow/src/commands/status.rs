@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mow_store::phase_dirs::{Artifact, PhaseDir};
+use mow_store::phase_dirs::{self, Artifact, PhaseDir};
 use mow_store::status::{self, NewStatus, PlanChange, StatusError};
 use mow_store::{disk, plan};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::runs::Active;
 
 /// Commands on STATUS.md.
 #[derive(Debug, Subcommand)]
@@ -90,10 +91,24 @@ fn find(context: &Context, phase: &str) -> Result<Place, Failure> {
         Failure::refused(format!("Phase {phase} not found in .planning/phases/"))
             .hint("mow roadmap phases lists what the roadmap declares")
     })?;
+    Ok(place(dir))
+}
+
+fn place(dir: PhaseDir) -> Place {
     let padded = dir.number.map_or_else(|| dir.name.clone(), |number| number.padded());
     let name = format!("{padded}-STATUS.md");
     let path = dir.path.join(dir.status_file().unwrap_or(&name));
-    Ok(Place { dir, padded, path })
+    Place { dir, padded, path }
+}
+
+/// Finds the file to read: that of the worktree while a live run works on the phase.
+fn find_to_read(context: &Context, phase: &str) -> Result<Place, Failure> {
+    let number = phase_dirs::parse_argument(phase);
+    let there = number.and_then(|number| Active::load(context).dir(&number)).map(place);
+    match there.filter(|place| place.path.is_file()) {
+        Some(place) => Ok(place),
+        None => find(context, phase),
+    }
 }
 
 fn missing(context: &Context, phase: &str, path: &Path) -> Failure {
@@ -150,7 +165,7 @@ struct ReadJson<'a> {
 }
 
 fn read(context: &Context, phase: &str) -> Result<Output, Failure> {
-    let place = find(context, phase)?;
+    let place = find_to_read(context, phase)?;
     let bytes = disk::read(&place.path)?.ok_or_else(|| missing(context, phase, &place.path))?;
     let status = status::parse(&bytes);
     Ok(Output::json(ReadJson {

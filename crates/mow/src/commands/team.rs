@@ -10,6 +10,7 @@ use super::state::{change, no_state};
 use crate::context::{Context, today};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::runs::{Brief, Run};
 
 /// What `team-update` can do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -56,6 +57,9 @@ struct StatusJson {
     team_name: Option<String>,
     teammates: Vec<Teammate>,
     started: Option<String>,
+    /// The run that is live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Brief>,
 }
 
 /// `mow team-status`.
@@ -63,7 +67,8 @@ pub(super) fn status(context: &Context) -> Result<Output, Failure> {
     let team = team::parse(&context.load("STATE.md")?.unwrap_or_default());
     let active = team.is_some();
     let Team { name, started, teammates } = team.unwrap_or_default();
-    Ok(Output::json(StatusJson { active, team_name: name, teammates, started }))
+    let run = Run::live(context).map(|run| run.brief());
+    Ok(Output::json(StatusJson { active, team_name: name, teammates, started, run }))
 }
 
 /// Returns an argument that must be there.

@@ -4,6 +4,7 @@
 //! around it. [`table`] holds the form most tests are written in.
 
 mod chat_log;
+mod close_shop;
 mod commit;
 mod corpus;
 mod dashboard;
@@ -19,13 +20,17 @@ mod manual;
 mod message;
 mod milestone;
 mod overview;
+mod people;
+mod people_live;
 mod phase;
 mod phase_remove;
 mod phases;
 mod place;
+mod rescue;
 mod roadmap;
 mod roadmap_dag;
 mod roadmap_phase;
+mod run_fixture;
 mod snapshot;
 mod start;
 mod state;

@@ -194,8 +194,8 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Who holds the lock, as far as its notes tell.
-fn holder(path: &Path) -> Option<Holder> {
+/// Returns who holds a lock, as far as its notes tell; they stay when the holder has gone.
+pub fn holder(path: &Path) -> Option<Holder> {
     parse_holder(&read_notes(&File::open(path).ok()?)?)
 }
 

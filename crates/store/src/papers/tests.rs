@@ -62,7 +62,7 @@ fn a_verification_has_gaps_or_is_passed() {
         let bytes = verification(&ABOUT, "abc", checks).unwrap();
         phase_files::parse_verification(&bytes).status
     };
-    assert_eq!(status(&[good.clone()]).as_deref(), Some("passed"));
+    assert_eq!(status(std::slice::from_ref(&good)).as_deref(), Some("passed"));
     assert_eq!(status(&[good, bad]).as_deref(), Some("gaps_found"));
 }
 

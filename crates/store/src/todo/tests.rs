@@ -92,3 +92,15 @@ proptest! {
         let _ = add_line(&bytes, "started", "1");
     }
 }
+
+#[test]
+fn a_new_todo_is_read_as_it_was_written() {
+    for title in ["Plain", "With: colon, \"quotes\" and # hash", "- dash", "'"] {
+        let bytes = render(title, "2026-01-02", "Why.\n\n---\ntitle: not this one").unwrap();
+        let todo = parse(&bytes);
+        assert_eq!(todo.title.as_deref(), Some(title));
+        assert_eq!((todo.area.as_str(), todo.created.as_deref()), ("general", Some("2026-01-02")));
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("\n## Problem\n\nWhy.") && text.ends_with("\n## Solution\n\nTBD\n"));
+    }
+}

@@ -26,6 +26,7 @@ use super::{events_path, load_state, state_path};
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
+use crate::runs::{Active, tell_live};
 use crate::terminal;
 
 /// How many events are shown when the settings do not say.
@@ -47,6 +48,7 @@ pub(super) fn run(context: &Context, shared: &Project, width: usize) -> Result<O
         text.push('\x07');
     }
     note(shared, lines.len());
+    tell_live(context);
     Ok(Output::Drawn(text))
 }
 
@@ -136,13 +138,14 @@ fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, 
         return Ok(vec![None; active.len()]);
     }
     let index = Index::load(&context.project.planning);
+    let at_work = Active::load(context);
     let count = |phases: &[ActivePhase]| -> Result<Vec<Counts>, Failure> {
         let mut buffer = Vec::new();
         let of_phase = |phase: &ActivePhase| {
             if is_complete(phase) {
                 Ok(None)
             } else {
-                status_counts(&index, &phase.phase, &mut buffer)
+                status_counts(&index, &at_work, &phase.phase, &mut buffer)
             }
         };
         phases.iter().map(of_phase).collect()
@@ -180,8 +183,24 @@ fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestam
 }
 
 /// Counts the plans in a phase's STATUS.md; `None` when there are none.
-fn status_counts(index: &Index, phase: &str, buffer: &mut Vec<u8>) -> Result<Counts, Failure> {
+///
+/// While a live run works on it, that of the phase's worktree counts.
+fn status_counts(
+    index: &Index,
+    at_work: &Active,
+    phase: &str,
+    buffer: &mut Vec<u8>,
+) -> Result<Counts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
+    let there = at_work.dir(&number);
+    let there = there.and_then(|dir| Some(dir.path.join(dir.status_file()?)));
+    let read = match there {
+        Some(path) => disk::read(&path)?,
+        None => None,
+    };
+    if let Some(bytes) = read {
+        return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
+    }
     let is_there = index.read_status(&number, buffer)?;
     Ok(is_there.then(|| status::plan_counts(buffer)).filter(|(_, total)| *total > 0))
 }

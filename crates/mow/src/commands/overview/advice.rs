@@ -5,7 +5,7 @@ use mow_store::project::Project;
 use mow_store::survey::{Survey, Surveyed};
 use serde::Serialize;
 
-use super::standing::Standing;
+use super::standing::{RunLine, Standing};
 use crate::terminal::quoted;
 
 /// How many phases get a command of their own.
@@ -45,6 +45,9 @@ pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> 
         ];
     };
     let mut steps = Vec::new();
+    if let Some(run) = &standing.run {
+        steps.extend(with_run(run));
+    }
     if !standing.problems.is_empty() {
         steps.push(Step::new("mow doctor", "see what is wrong, and what to do about it"));
     }
@@ -61,9 +64,25 @@ pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> 
     let is_ready = |phase: &&&Surveyed| {
         standing.ready.iter().any(|ready| ready.number == phase.entry.phase.written)
     };
-    steps.extend(waiting.iter().filter(is_ready).take(PHASES_MAX).map(|phase| begin(phase)));
+    // What a run is about to begin, nobody else should.
+    if standing.run.is_none() {
+        steps.extend(waiting.iter().filter(is_ready).take(PHASES_MAX).map(|phase| begin(phase)));
+    }
     if !survey.phases.is_empty() {
         steps.push(Step::new("mow roadmap graph", "see what waits for what"));
+    }
+    steps
+}
+
+/// What to do about a run that is live or unfinished.
+fn with_run(run: &RunLine) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if !run.asks.is_empty() {
+        steps.push(Step::new("mow inbox", "the questions of the run, and how to answer them"));
+    }
+    match run.brief.lead {
+        Some(_) => steps.push(Step::new("mow ps", "what the run is doing")),
+        None => steps.push(Step::new(&run.brief.go_on, "go on with the run")),
     }
     steps
 }

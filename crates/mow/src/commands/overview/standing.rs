@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::advice::{self, Step};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::runs::{Brief, Run};
 
 /// All that the overview shows; also what it prints as JSON.
 #[derive(Debug, Serialize)]
@@ -20,6 +21,9 @@ pub(super) struct Standing {
     pub(super) milestone: Option<String>,
     pub(super) position: Option<Position>,
     pub(super) phases: Counts,
+    /// The run that is live or unfinished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<RunLine>,
     pub(super) running: Vec<ActivePhase>,
     pub(super) ready: Vec<PhaseLine>,
     pub(super) blocked: Vec<PhaseLine>,
@@ -58,6 +62,29 @@ pub(super) struct PhaseLine {
     pub(super) waiting_on: Vec<String>,
 }
 
+/// The run, and what it asks.
+#[derive(Debug, Serialize)]
+pub(super) struct RunLine {
+    #[serde(flatten)]
+    pub(super) brief: Brief,
+    pub(super) asks: Vec<Asked>,
+}
+
+/// A question of the run.
+#[derive(Debug, Serialize)]
+pub(super) struct Asked {
+    pub(super) id: u32,
+    pub(super) question: String,
+}
+
+impl RunLine {
+    fn new(run: &Run) -> Self {
+        let asked = run.lead.open_items();
+        let asks = asked.map(|i| Asked { id: i.id, question: i.ask.question.clone() }).collect();
+        Self { brief: run.brief(), asks }
+    }
+}
+
 impl PhaseLine {
     fn new(surveyed: &Surveyed, waiting_on: Vec<String>) -> Self {
         let phase = &surveyed.entry.phase;
@@ -79,6 +106,7 @@ impl Standing {
             milestone: milestone(context, survey.as_ref())?,
             position: state.is_some().then(|| Position::new(&snapshot)),
             phases: Counts::default(),
+            run: None,
             running: rows.into_iter().filter(is_running).collect(),
             ready: Vec::new(),
             blocked: Vec::new(),
@@ -92,6 +120,10 @@ impl Standing {
         }
         if state.is_none() {
             standing.problems.push("STATE.md is missing".to_owned());
+        }
+        match Run::unfinished(context) {
+            Ok(run) => standing.run = run.as_ref().map(RunLine::new),
+            Err(failure) => standing.problems.push(failure.message),
         }
         standing.next = advice::inside(&standing, survey.as_ref());
         Ok(standing)

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::terminal::{BOLD, DIM, painted};
 
 /// Asks for yes or no; no without a terminal.
-pub(super) fn confirm(question: &str) -> Result<bool, Failure> {
+pub(in crate::commands) fn confirm(question: &str) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

@@ -18,6 +18,7 @@ use crate::commands::commit::one_at_a_time;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
+use crate::runs::tell_live;
 
 /// The arguments of `worktree verify-result`.
 #[derive(Debug, clap::Args)]
@@ -240,6 +241,7 @@ pub(super) fn status(context: &Context) -> Result<Output, Failure> {
         warn(&failure.message);
         Claims::default()
     });
+    tell_live(context);
     Ok(Output::json(claims.with_rows(&claims::project_key(&context.project), rows)))
 }
 

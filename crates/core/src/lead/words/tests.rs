@@ -1,0 +1,99 @@
+//! What is said names the phases, the reasons and what is waited for.
+
+use super::*;
+use crate::item::{Ask, Item, ItemKind};
+use crate::lead::Scope;
+use crate::machine::Machine;
+
+fn number(text: &str) -> PhaseNumber {
+    PhaseNumber::parse(text).unwrap()
+}
+
+fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
+    let depends_on = depends_on.iter().map(|n| number(n)).collect();
+    PhaseSpec { number: number(text), name: format!("Phase {text}"), depends_on, done: false }
+}
+
+fn planned_event(phases: Vec<PhaseSpec>) -> Event {
+    Event::Planned { scope: Scope::All, phases }
+}
+
+/// A run of four phases; 2 and 3 depend on 1, and 4 on both.
+fn diamond() -> Lead {
+    let mut lead = Lead::default();
+    let (run, target, tip) = ("r".to_owned(), "main".to_owned(), "0123456789ab".to_owned());
+    lead.apply(&Event::Begun { run, target, tip }, 0);
+    let phases = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["1"]), spec("4", &["2", "3"])];
+    lead.apply(&planned_event(phases), 0);
+    lead
+}
+
+fn move_to(lead: &mut Lead, phase: &str, to: Status) {
+    let (phase, why) = (number(phase), "so".to_owned());
+    lead.apply(&Event::Moved { phase, attempt: 1, to, why }, 0);
+}
+
+#[test]
+fn a_roadmap_is_told_by_what_its_phases_wait_for() {
+    let phases = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["1"]), spec("4", &["2", "3"])];
+    assert_eq!(
+        planned_event(phases).sentence().unwrap(),
+        "the roadmap has 4 phases: 1 at once; 2, 3 after 1; 4 after 2, 3"
+    );
+    let chain: Vec<_> = (2..40).map(|n| spec(&n.to_string(), &[&(n - 1).to_string()])).collect();
+    let told = planned_event(chain).sentence().unwrap();
+    assert!(told.ends_with("; 9 after 8; and 30 more"), "{told}");
+}
+
+#[test]
+fn a_phase_that_waits_says_for_what() {
+    let mut lead = diamond();
+    let why = |lead: &Lead, phase: &str| lead.why(&lead.phases[&number(phase)]);
+    assert_eq!(why(&lead, "1"), "it may start: chosen for this run");
+    assert_eq!(why(&lead, "4"), "it waits for 2 (waiting), 3 (waiting)");
+    move_to(&mut lead, "1", Status::Merged);
+    move_to(&mut lead, "2", Status::Failed);
+    assert_eq!(why(&lead, "2"), "so");
+    assert_eq!(why(&lead, "4"), "it waits for 2 (failed), 3 (waiting)");
+    lead.settings.max_workers = 1;
+    move_to(&mut lead, "2", Status::Running);
+    assert_eq!(why(&lead, "3"), "it waits for a slot: 1 of 1 are taken");
+    lead.hold = Hold::Draining;
+    assert_eq!(why(&lead, "3"), "nothing new is started");
+    lead.breaker = true;
+    assert_eq!(why(&lead, "3"), "too many phases failed, so nothing is started");
+}
+
+#[test]
+fn the_end_of_an_effect_is_told_by_what_was_begun() {
+    let mut lead = diamond();
+    let commit = "fedcba9876543210".to_owned();
+    let begin = |lead: &mut Lead, id: u64, effect: Effect| {
+        lead.apply(&Event::Intended { id, effect }, 0);
+    };
+    let (phase, onto) = (number("2"), commit.clone());
+    begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto });
+    begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
+    let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
+    let merged = told(0, Outcome::Merged { commit }).unwrap();
+    assert_eq!(merged, "phase 2: the run's target is now fedcba98");
+    assert_eq!(told(1, Outcome::Done).unwrap(), "main follows to fedcba98");
+    let (reason, command) = ("it is dirty".to_owned(), "git merge x".to_owned());
+    assert_eq!(
+        told(1, Outcome::Refused { reason, command }).unwrap(),
+        "main did not follow: it is dirty; to finish: git merge x"
+    );
+    let files = vec!["a".to_owned()];
+    assert_eq!(told(0, Outcome::Conflict { files }), None, "the move of the phase says it");
+}
+
+#[test]
+fn an_answer_names_the_phase_of_its_question() {
+    let mut lead = diamond();
+    let (key, kind, choices) = ("k".to_owned(), ItemKind::Gate, Vec::new());
+    let ask = Ask { key, kind, question: "Go on?".to_owned(), choices };
+    let item = Item { id: 7, phase: Some(number("3")), ask, answer: None };
+    lead.apply(&Event::Asked { item }, 0);
+    let answered = Event::Answered { item: 7, text: "yes".to_owned() };
+    assert_eq!(answered.explained(&lead).unwrap(), "question 7 about phase 3 is answered: yes");
+}

@@ -1,0 +1,91 @@
+//! A worker's attempt in sentences: what `mow log PHASE` says about each of its records.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Effect, Event, Outcome, Role, Verdict};
+use crate::lead::words::short;
+use crate::report::{Halt, Report};
+
+impl Event {
+    /// Returns the event in one line for people; `None` where another event says it better.
+    pub fn sentence(&self) -> Option<String> {
+        Some(match self {
+            Self::Briefed { brief } => {
+                let answers = match brief.answers.len() {
+                    0 => String::new(),
+                    1 => ", with 1 answer".to_owned(),
+                    count => format!(", with {count} answers"),
+                };
+                format!("attempt {} begins on {}{answers}", brief.attempt, short(&brief.base))
+            }
+            Self::Intended { effect, .. } => return effect.sentence(),
+            Self::Finished { outcome, .. } => return outcome.sentence(),
+            Self::Halted { how: Halt::Paused } => "it is told to rest".to_owned(),
+            Self::Halted { how: Halt::Cancelled } => "it is told to end".to_owned(),
+            Self::Halted { how: Halt::Timeout } => "its time is used up".to_owned(),
+            Self::Interrupted => "what it was doing is cut off".to_owned(),
+            Self::Unheard { text } => text.clone(),
+            Self::Reported(Report::Started { pid }) => format!("worker {pid} is at work"),
+            Self::Reported(Report::Asked { ask }) => format!("it asks: {}", ask.question),
+            Self::Reported(report) => return report.sentence(),
+        })
+    }
+
+    /// Returns whether it says that something did not work.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Finished { outcome: Outcome::Failed { .. } | Outcome::Blocked { .. }, .. }
+                | Self::Reported(Report::Failed { .. })
+        )
+    }
+}
+
+impl Effect {
+    fn sentence(&self) -> Option<String> {
+        Some(match self {
+            Self::WriteContext { .. } => "the context is written down".to_owned(),
+            Self::RunRole { role, round: 0 } => format!("the {} begins", role.name()),
+            Self::RunRole { role, round } => {
+                format!("the {} begins, round {}", role.name(), round + 1)
+            }
+            Self::RunTask { plan, task } => format!("plan {plan}: task {task} begins"),
+            Self::ClosePlan { plan, .. } => format!("plan {plan}: its summary is written"),
+            Self::ClosePhase => "the last commit of the phase is made".to_owned(),
+            Self::Checkpoint { status, reason, .. } => {
+                format!("a checkpoint is written, {status}: {reason}")
+            }
+            Self::Look | Self::NoteStatus { .. } | Self::Interrupt => return None,
+        })
+    }
+
+    /// Returns how the logs of what it runs begin, after phase and attempt.
+    pub fn log_label(&self) -> Option<String> {
+        match self {
+            // A command that is set for the role logs as `verifier-…`, mow's own checks as `verify-…`.
+            Self::RunRole { role: Role::Verifier, .. } => Some("verif".to_owned()),
+            Self::RunRole { role, round } => Some(format!("{}-{round}", role.name())),
+            Self::RunTask { plan, task } => Some(format!("{plan}-t{task}-")),
+            _ => None,
+        }
+    }
+}
+
+impl Outcome {
+    fn sentence(&self) -> Option<String> {
+        Some(match self {
+            Self::Failed { reason } => format!("that failed: {reason}"),
+            Self::Blocked { text } => format!("that is blocked: {text}"),
+            Self::Interrupted => "that was cut off".to_owned(),
+            Self::Verdict { verdict: Verdict::Passed } => "the check passed".to_owned(),
+            Self::Verdict { verdict: Verdict::Gaps { text } } => {
+                format!("the check found gaps: {text}")
+            }
+            Self::Verdict { verdict: Verdict::HumanNeeded { text } } => {
+                format!("a person must look: {text}")
+            }
+            Self::Done | Self::Found { .. } | Self::Committed { .. } => return None,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! `mow close-shop`: ideas become todos once, claims go, planning files are committed.
+
+use std::fs;
+
+use mow_testkit::sandbox::Sandbox;
+use serde_json::json;
+
+use crate::run_fixture::{json_of, planned, run_all};
+use crate::today;
+
+fn done() -> Sandbox {
+    let project = planned(&[(&[], "true"), (&[], "true")]);
+    let ran = run_all(&project);
+    assert!(ran.status.success(), "{}", ran.transcript());
+    project
+}
+
+#[test]
+fn a_run_is_closed_and_its_ideas_are_kept_once() {
+    let project = done();
+    project.call(["close-shop"]).run().refuses("nothing was closed");
+    let team = ["team-update", "--action", "start", "--team-name", "crew"];
+    let _ = project.call(team).run().quietly();
+    let closed = json_of(&project, &["close-shop", "--yes"]);
+    let file = |n: u32| format!(".planning/todos/pending/{}-idea-{n}-later-maybe.md", today());
+    assert_eq!(
+        closed["todos"],
+        json!([
+            { "file": file(1), "title": "Idea 1: later maybe.", "phase": "1" },
+            { "file": file(2), "title": "Idea 2: later maybe.", "phase": "2" },
+        ])
+    );
+    assert_eq!((&closed["open"], &closed["team_stopped"]), (&json!([]), &json!(true)));
+    assert_eq!(closed["commit"]["committed"], true, "{closed}");
+    assert_eq!(closed["worktrees"].as_array().unwrap().len(), 2, "{closed}");
+    assert_eq!(project.git(".", &["status", "--porcelain"]), "");
+    let text = project.text(&file(1));
+    assert!(text.contains("phase 1 (Part 1)") && text.contains("**later** maybe."), "{text}");
+    let todos = project.call(["list-todos"]).run().json();
+    assert_eq!((&todos["count"], &todos["todos"][0]["area"]), (&json!(2), &json!("general")));
+    // One is worked on and one is done: neither comes back.
+    let name = |n: u32| file(n).rsplit('/').next().unwrap().to_owned();
+    let _ = project.call(["todo", "start", &name(1)]).run().quietly();
+    let _ = project.call(["todo", "complete", &name(2)]).run().quietly();
+    let again = json_of(&project, &["close-shop", "--yes"]);
+    assert_eq!((&again["todos"], &again["team_stopped"]), (&json!([]), &json!(false)));
+    let pending = fs::read_dir(project.root().join(".planning/todos/pending")).unwrap();
+    assert_eq!(pending.count(), 0);
+}
+
+#[test]
+fn planning_files_stay_uncommitted_where_the_project_wants_that() {
+    let project = planned(&[(&[], "true")]);
+    project.write(
+        ".planning/config.json",
+        r#"{ "commit_docs": false, "workflow": { "research": false } }"#,
+    );
+    project.git(".", &["commit", "-q", "-a", "-m", "set"]);
+    let ran = run_all(&project);
+    assert!(ran.status.success(), "{}", ran.transcript());
+    let head = project.git(".", &["rev-parse", "HEAD"]);
+    let closed = json_of(&project, &["close-shop", "--yes"]);
+    assert_eq!(closed["commit"]["reason"], "skipped_commit_docs_false", "{closed}");
+    assert_eq!(closed["todos"].as_array().unwrap().len(), 1);
+    assert_eq!(project.git(".", &["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn phases_that_are_not_merged_are_named() {
+    let project = planned(&[(&[], "exit 1"), (&[], "true")]);
+    assert_eq!(run_all(&project).status.code(), Some(1));
+    project.call(["close-shop", "--yes"]).run().refuses("not merged: 1 (failed)");
+    let closed = json_of(&project, &["close-shop", "--yes", "--force"]);
+    assert_eq!(closed["open"], json!(["1"]));
+    let claims = project.call(["worktree", "status"]).run().json();
+    assert_eq!(claims, json!([]), "claims are released");
+}

@@ -1,0 +1,212 @@
+//! What people see of a run and want of it: `log`, `replay`, `events`, `inbox`, `answer`, `approve`,
+//! `deny`, `ps`, and `mow` alone.
+#![expect(clippy::disallowed_methods, reason = "the tests read logs and damage journals")]
+
+use std::fs;
+
+use mow_core::lead::{Event, Scope, Status};
+use mow_core::phase::PhaseNumber;
+use mow_store::journal::Journal;
+use mow_store::run_files::RunDir;
+use mow_testkit::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::run_fixture::{commit, journal, json_of, planned, run_all};
+use crate::sandbox;
+
+const FRAIL: &str = "test -e ../../../fixed || { echo boom >&2; exit 3; }";
+
+/// A run in which phase 1 is merged, phase 2 failed, and phase 3 waits for it.
+fn failed() -> Sandbox {
+    let project = planned(&[(&[], "true"), (&[1], FRAIL), (&[2], "true")]);
+    let ran = run_all(&project);
+    assert_eq!(ran.status.code(), Some(1), "{}", ran.transcript());
+    project
+}
+
+#[test]
+fn log_and_ps_say_why_each_thing_happened() {
+    let project = failed();
+    let text = project.call(["log"]).run().quietly();
+    for said in [
+        "the roadmap has 3 phases: 1 at once; 2 after 1; 3 after 2",
+        "phase 1 starts (attempt 1): it depends on nothing",
+        "phase 1 is merging: wave 1 is closed",
+        "phase 2 starts (attempt 1): merged before it: 1",
+        "; blocks 3",
+        "main follows to ",
+        "/journal.ndjson",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    let text = project.call(["log", "3"]).run().quietly();
+    assert!(text.contains("Phase 3 Part 3 is waiting: it waits for 2 (failed)"), "{text}");
+    let log = json_of(&project, &["log", "02"]);
+    assert_eq!((&log["phase"], &log["status"]), (&json!("2"), &json!("failed")));
+    let events = log["events"].as_array().unwrap();
+    assert!(events.iter().all(|event| event["phase"] == "2"), "{log}");
+    let is_failure = |event: &&Value| event["source"] == "worker" && event["log"].is_string();
+    let failure = events.iter().find(is_failure).expect("the failure names its log");
+    assert!(failure["text"].as_str().unwrap().contains("boom"), "{failure}");
+    assert!(fs::read_to_string(failure["log"].as_str().unwrap()).unwrap().contains("boom"));
+    let sources: Vec<_> = events.iter().map(|event| event["source"].as_str().unwrap()).collect();
+    assert!(sources.contains(&"lead") && sources.contains(&"worker"));
+    let ps = json_of(&project, &["ps"]);
+    let statuses: Vec<_> = ps["phases"].as_array().unwrap().iter().map(|p| &p["status"]).collect();
+    assert_eq!(json!(statuses), json!(["merged", "failed", "waiting"]));
+    assert_eq!(ps["phases"][2]["waits_for"], json!(["2"]));
+    assert_eq!((&ps["lead"], &ps["next"]), (&json!(null), &json!("mow run --all")));
+    let text = project.call(["ps"]).run().quietly();
+    assert!(text.contains("no lead is running") && text.contains("mow answer 1"), "{text}");
+    project.call(["log", "9"]).run().refuses("has no phase `9`");
+    project.call(["log", "--run", "../x"]).run().refuses("there is no run `../x`");
+}
+
+#[test]
+fn an_answer_counts_once_and_moves_the_run() {
+    let project = failed();
+    let inbox = json_of(&project, &["inbox"]);
+    let question = &inbox["questions"][0];
+    assert_eq!(question["kind"], "failed", "{inbox}");
+    assert_eq!(question["choices"], json!(["retry", "give up"]));
+    assert_eq!(question["command"], "mow answer 1 retry");
+    assert_eq!((&question["state"], &question["answer"]), (&json!("open"), &json!(null)));
+    project.call(["answer", "7", "retry"]).run().refuses("there is no question 7");
+    project.call(["answer", "1", "perhaps"]).run().refuses("retry, give up");
+    let agent = project.call(["approve", "1"]).env("MOW_ROLE", "worker");
+    agent.run().refuses("an agent of a run cannot decide");
+    fs::write(project.outside().join("fixed"), "").unwrap();
+    let said = project.call(["approve", "1"]).run().quietly();
+    assert_eq!(said, "Question 1: retry. No lead is running: `mow run --all` goes on.\n");
+    project.call(["deny", "1"]).run().refuses("question 1 is answered already: retry");
+    assert_eq!(json_of(&project, &["inbox"])["questions"][0]["state"], "pending");
+    let ran = run_all(&project);
+    assert!(ran.status.success(), "{}", ran.transcript());
+    project.call(["answer", "1", "retry"]).run().refuses("was answered before: retry");
+    let text = project.call(["inbox"]).run().quietly();
+    assert!(text.starts_with("Nothing waits for you."), "{text}");
+    let all = json_of(&project, &["inbox", "--all"]);
+    assert_eq!(all["questions"][0]["state"], "answered");
+    assert_eq!(json_of(&project, &["ps"])["over"], true);
+    assert!(project.call(["ps"]).run().quietly().contains(", over: 3 of 3 merged"));
+    let replay = json_of(&project, &["replay"]);
+    assert_eq!((&replay["consistent"], &replay["standing"]), (&json!(true), &json!("done")));
+}
+
+#[test]
+fn events_come_once_and_in_order_and_are_the_journal() {
+    let project = failed();
+    let text = project.call(["events", "--json"]).run().quietly();
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = fs::read_to_string(journal(&project)).unwrap();
+    let records: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(events.len() + 1, records.len());
+    for (event, record) in events.iter().zip(&records[1..]) {
+        assert_eq!((&event["seq"], &event["at"]), (&record["seq"], &record["at"]));
+        assert_eq!(event["event"], record["body"]);
+    }
+    let words = project.call(["events"]).run().quietly();
+    assert!(words.contains("phase 1 is merged: its work is in the target"), "{words}");
+}
+
+#[test]
+fn a_gate_waits_for_a_person_and_everybody_says_so() {
+    let project = planned(&[(&[], "true")]);
+    project.write(
+        ".planning/config.json",
+        r#"{ "workflow": { "research": false }, "worker": { "stage_gates": "before_execute" } }"#,
+    );
+    commit(&project);
+    assert_eq!(run_all(&project).status.code(), Some(5));
+    let overview = project.call([""; 0]).run().quietly();
+    for said in ["Asks you   1 Phase 1: plan is over", "mow inbox", "mow run --all"] {
+        assert!(overview.contains(said), "{said}\n{overview}");
+    }
+    let overview = json_of(&project, &[]);
+    assert_eq!(overview["run"]["questions"], json!([1]));
+    assert_eq!(overview["run"]["lead"], json!(null));
+    let doctor = project.call(["doctor"]).run();
+    assert!(doctor.stdout.contains("is unfinished and has no lead"), "{}", doctor.stdout);
+    let drawn = project.call(["dashboard"]).run().quietly();
+    assert!(drawn.contains("no lead is running, mow run --all goes on"), "{drawn}");
+    project.call(["resume", "1"]).run().refuses("phase 1 is parked: there is nothing to resume");
+    project.call(["close-shop", "--yes"]).run().refuses("not merged: 1 (parked)");
+    let left = json_of(&project, &["deny", "1"]);
+    let command = json!({ "command": "answer", "item": 1, "text": "reject" });
+    assert_eq!((&left["command"], &left["lead"]), (&command, &json!(null)));
+}
+
+#[test]
+fn replay_names_the_line_that_is_damaged() {
+    let project = failed();
+    let text = project.call(["replay"]).run().quietly();
+    assert!(text.contains("phase 2: running → failed"), "{text}");
+    assert!(text.contains("complete and consistent"), "{text}");
+    let all = project.call(["replay", "--step"]).run().quietly();
+    assert!(all.lines().count() > text.lines().count() && all.contains("intended"), "{all}");
+    let path = journal(&project);
+    let mut bytes = fs::read(&path).unwrap();
+    let fifth = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(3).unwrap().0;
+    bytes[fifth + 40] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for words in [&["replay"][..], &["log"], &["events"], &["ps"], &["inbox"], &["pause"]] {
+        let ran = project.call(words).run();
+        let place = format!("{} is damaged in line 5", path.display());
+        assert_eq!(ran.status.code(), Some(3), "{}", ran.transcript());
+        assert!(ran.stderr.contains(&place), "{}", ran.transcript());
+    }
+    let doctor = project.call(["doctor"]).run();
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(doctor.stdout.contains("damaged in line 5"), "{}", doctor.stdout);
+}
+
+#[test]
+fn replay_names_the_first_record_that_breaks_a_rule() {
+    let project = planned(&[(&[], "true")]);
+    let dir = RunDir::new(&project.root().join(".git/mow"), "20260101-000000-0000").unwrap();
+    dir.create().unwrap();
+    let (mut journal, _) = Journal::open(&dir.journal(), &dir.header()).unwrap();
+    let number = PhaseNumber::parse("1").unwrap();
+    let spec = json!({ "number": number, "name": "One", "depends_on": [], "done": false });
+    let phases = vec![serde_json::from_value(spec).unwrap()];
+    let (run, target, tip) = (dir.run().to_owned(), "main".to_owned(), "c".to_owned());
+    let moved = |to| Event::Moved { phase: number, attempt: 0, to, why: String::new() };
+    let events = [
+        Event::Begun { run, target, tip },
+        Event::Planned { scope: Scope::All, phases },
+        moved(Status::Running),
+        moved(Status::Merged),
+    ];
+    journal.append(1, &events).unwrap();
+    let ran = project.call(["replay"]).run();
+    assert_eq!(ran.status.code(), Some(1), "{}", ran.transcript());
+    let said = "record 3 breaks the rules: phase 1 goes from waiting to running";
+    assert!(ran.stdout.contains(said) && ran.stdout.contains(", line 4"), "{}", ran.stdout);
+    let ran = project.call(["replay", "--json"]).run();
+    assert_eq!(ran.status.code(), Some(1));
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&answer["consistent"], &answer["problem"]["seq"]), (&json!(false), &json!(3)));
+}
+
+#[test]
+fn without_a_run_every_command_says_so() {
+    let project = sandbox().file(".planning/STATE.md", "# State\n");
+    project.git(".", &["init", "-q"]);
+    for words in [
+        &["log"][..],
+        &["replay"],
+        &["events"],
+        &["inbox"],
+        &["answer", "1", "yes"],
+        &["approve", "1"],
+        &["deny", "1"],
+        &["pause"],
+        &["resume"],
+        &["cancel", "--yes"],
+        &["ps"],
+        &["close-shop", "--yes"],
+    ] {
+        project.call(words).run().refuses("no run was started here yet");
+    }
+    assert!(!project.root().join(".git/mow").exists(), "looking makes nothing");
+}
