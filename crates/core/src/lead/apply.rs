@@ -173,6 +173,12 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
             lead.followed = Some(commit);
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
+        // The branch had moved by itself, and what it has is part of the run now.
+        (Some(Effect::Follow { .. }), Outcome::Merged { commit }) => {
+            lead.tip.clone_from(commit);
+            lead.followed = Some(commit.clone());
+            lead.follow_refused = None;
+        }
         (Some(Effect::Follow { commit, .. }), _) => {
             lead.followed = Some(commit);
             lead.follow_refused = None;

@@ -112,17 +112,69 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(),
 }
 
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
+///
+/// Where people have committed to the branch meanwhile, their work is merged first.
 pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome, EngineError> {
+    let git = Git::new(site.top());
+    let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
+    let moved = match theirs {
+        Some(theirs) if !git.is_ancestor(&theirs, commit)? => Some(theirs),
+        _ => None,
+    };
+    let merged = match moved {
+        Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
+            match take_in(site, &git, target, &theirs)? {
+                Ok(merged) => Some(merged),
+                Err(refused) => return Ok(refused),
+            }
+        }
+        _ => None,
+    };
     let planning = site.below_top().join(".planning");
     let shared: Vec<_> =
         SHARED.iter().map(|file| planning.join(file).display().to_string()).collect();
-    let followed = follow::follow(site.top(), target, commit, &shared)?;
-    Ok(match followed {
-        Followed::Updated | Followed::UpToDate => Outcome::Done,
-        Followed::Refused { reason, command_to_finish } => {
+    let to = merged.as_deref().unwrap_or(commit);
+    Ok(match (follow::follow(site.top(), target, to, &shared)?, merged) {
+        (Followed::Refused { reason, command_to_finish }, _) => {
             Outcome::Refused { reason, command: command_to_finish }
         }
+        (Followed::Updated | Followed::UpToDate, Some(commit)) => Outcome::Merged { commit },
+        (Followed::Updated | Followed::UpToDate, None) => Outcome::Done,
     })
+}
+
+/// Merges what people have committed to the branch onto the run's ref.
+fn take_in(
+    site: &Site,
+    git: &Git,
+    target: &str,
+    theirs: &str,
+) -> Result<Result<String, Outcome>, EngineError> {
+    let job = Merge {
+        run_ref: run_ref(site),
+        branch_commit: theirs.to_owned(),
+        message: with_trailers(
+            &format!("Merge what is new on {target}"),
+            &[("Mow-Run", site.run.run()), ("Mow-Taken-In", theirs)],
+        ),
+        keep_from_ours: Vec::new(),
+        own: None,
+        overlay: Vec::new(),
+    };
+    let merged = merge::merge(git, &job).map_err(|error| EngineError::Host(error.into()))?;
+    let refused = |reason: String| {
+        Ok(Err(Outcome::Refused { reason, command: format!("git merge {}", run_ref(site)) }))
+    };
+    match merged {
+        MergeOutcome::Merged { commit, .. } | MergeOutcome::AlreadyMerged { commit, .. } => {
+            Ok(Ok(commit))
+        }
+        MergeOutcome::Conflict { files } => {
+            let files: Vec<_> = files.into_iter().map(|file| file.path).collect();
+            refused(format!("{target} has commits that conflict in {}", files.join(", ")))
+        }
+        MergeOutcome::Moved => refused(format!("{} was moved by somebody else", run_ref(site))),
+    }
 }
 
 /// Returns whether the planning files in the root are those of a branch: it is checked out there.

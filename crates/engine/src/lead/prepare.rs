@@ -129,12 +129,14 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
 /// Copies the planning files where git does not carry them; the phase's own ones stay.
 fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let root = place.path.join(site.below_top());
-    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
-        return Ok(());
-    }
+    let in_git =
+        crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir();
     let mut project = Project::find_or_cwd(&place.path)?;
     (project.planning, project.root) = (root.join(".planning"), root);
     project.planned = true;
+    if in_git {
+        return bring_new(site, &project, phase);
+    }
     let own = phase_dirs::find(&project.planning, &phase.to_string());
     let own = own.map(|dir| Path::new("phases").join(dir.name));
     let keeps = |file: &Path| own.as_ref().is_some_and(|own| file.starts_with(own));
@@ -146,6 +148,27 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
             "run the command again",
         )),
     }
+}
+
+/// Copies files of the phase that people have put into the main root since its branch was made.
+///
+/// Such as plans, where a phase waited for somebody to write them. What is there is not touched.
+fn bring_new(site: &Site, to: &Project, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let Some(from) = phase_dirs::find(&site.project.planning, &phase.to_string()) else {
+        return Ok(());
+    };
+    let target = to.planning.join("phases").join(&from.name);
+    let missing = planning_copy::missing_in(&from.path, &target)?;
+    let new: Vec<_> = missing.into_iter().filter(|file| !target.join(file).exists()).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let writer = Writer::open(to, WAIT_DEFAULT)?;
+    for file in new {
+        writer.create_dir(target.join(&file).parent().unwrap_or(&target))?;
+        writer.copy(&from.path.join(&file), &target.join(&file))?;
+    }
+    Ok(())
 }
 
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.

@@ -92,9 +92,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     if args.dry_run {
         return Ok(Output::Text(String::new()));
     }
-    if before.is_none() {
-        commit_planning(&project, args.yes)?;
-    }
+    commit_planning(&project, args.yes, before.is_some())?;
     lead(context, &project, args, chosen)
 }
 
@@ -267,15 +265,18 @@ fn show_waves(chosen: &Chosen) {
 }
 
 /// Commits planning files that are not committed, since phases start from what is.
-fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
+///
+/// In a run that goes on, what its lead writes is left to it.
+fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Failure> {
     let git = Git::new(&project.root);
     let ignored = git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success;
     let wants = mow_engine::site::config(project)?.settings().commit_docs;
     if ignored || !wants {
         return Ok(());
     }
-    let paths = ["status", "--porcelain", "-z", "--untracked-files=all", "--", ".planning"];
-    let answer = git.run(&paths)?;
+    let paths: &[&str] = if goes_on { &[".planning/phases"] } else { &[".planning"] };
+    let ask = ["status", "--porcelain", "-z", "--untracked-files=all", "--"];
+    let answer = git.run(&[&ask[..], paths].concat())?;
     let count = answer.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()).count();
     if count == 0 {
         return Ok(());
@@ -286,8 +287,9 @@ fn commit_planning(project: &Project, yes: bool) -> Result<(), Failure> {
             format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
-    git.run(&["add", "--", ".planning"])?;
-    git.run(&["commit", "--quiet", "-m", "docs: planning files before a run", "--", ".planning"])?;
+    git.run(&[&["add", "--"], paths].concat())?;
+    let commit = ["commit", "--quiet", "-m", "docs: planning files before a run", "--"];
+    git.run(&[&commit[..], paths].concat())?;
     notice(&format!("committed {count} planning files"));
     Ok(())
 }
