@@ -108,7 +108,11 @@ impl Wish {
             Self::Pause => {
                 matches!(status, Status::Waiting | Status::Complete) || status.holds_slot()
             }
-            Self::Resume => matches!(status, Status::Paused | Status::Failed | Status::Cancelled),
+            Self::Resume => {
+                // A worker that was told to end can still be told to go on.
+                matches!(status, Status::Paused | Status::Failed | Status::Cancelled)
+                    || status.holds_slot() && track.halt.is_some()
+            }
             Self::Cancel => !matches!(status, Status::Merged | Status::Merging | Status::Cancelled),
         }
     }
