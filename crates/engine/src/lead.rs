@@ -140,7 +140,9 @@ pub fn load(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
     let records = records(dir)?;
     let mut lead = Lead::default();
     for record in &records {
-        lead.apply(&parse_event(dir, record)?, record.at);
+        for event in parse_events(dir, record)? {
+            lead.apply(&event, record.at);
+        }
     }
     Ok((lead, records))
 }
@@ -158,8 +160,9 @@ pub fn records(dir: &RunDir) -> Result<Vec<Record>, EngineError> {
     }
 }
 
-/// Reads a record of a run's journal; what is wrong is said with the file and the line.
-pub fn parse_event(dir: &RunDir, record: &Record) -> Result<Event, EngineError> {
+/// Reads a record of a run's journal: all events of one decision, which are written whole or not
+/// at all. What is wrong is said with the file and the line.
+pub fn parse_events(dir: &RunDir, record: &Record) -> Result<Vec<Event>, EngineError> {
     let corrupt = |_| {
         let (path, what) = (dir.journal(), "it says nothing that this mow knows");
         // The header is the first line and has the number 0.

@@ -97,9 +97,10 @@ impl Run {
         let mut lead = Lead::default();
         let mut entries = Vec::new();
         for record in engine::records(&dir)? {
-            let event = engine::parse_event(&dir, &record)?;
-            lead.apply(&event, record.at);
-            entries.push(Entry { seq: record.seq, at: record.at, event });
+            for event in engine::parse_events(&dir, &record)? {
+                lead.apply(&event, record.at);
+                entries.push(Entry { seq: record.seq, at: record.at, event });
+            }
         }
         Ok(Self { project, dir, lead, entries })
     }

@@ -379,7 +379,8 @@ impl World<Lead> for LeadWorld<'_> {
     }
 
     fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
-        self.journal.append(now, events)?;
+        // One record, so that a crash leaves all of the decision or nothing.
+        self.journal.append(now, &[events])?;
         Ok(())
     }
 

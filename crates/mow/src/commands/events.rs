@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mow_core::lead::Lead;
 use mow_core::machine::Machine;
-use mow_engine::lead::parse_event;
+use mow_engine::lead::parse_events;
 use mow_engine::watch::{Bell, LOOK_EVERY, watch};
 use mow_store::journal::Tail;
 use mow_store::run_files::RunDir;
@@ -88,12 +88,13 @@ impl Reader {
     fn news(&mut self, as_json: bool) -> Result<String, Failure> {
         let mut text = String::new();
         for record in self.tail.poll()? {
-            let event = parse_event(&self.dir, &record)?;
-            let entry = Entry { seq: record.seq, at: record.at, event };
-            let line = Line::of_lead(&entry, &self.lead);
-            self.lead.apply(&entry.event, entry.at);
-            let shown = if as_json { Some(self.json(&line)) } else { line.shown() };
-            text.extend(shown.map(|line| line + "\n"));
+            for event in parse_events(&self.dir, &record)? {
+                let entry = Entry { seq: record.seq, at: record.at, event };
+                let line = Line::of_lead(&entry, &self.lead);
+                self.lead.apply(&entry.event, entry.at);
+                let shown = if as_json { Some(self.json(&line)) } else { line.shown() };
+                text.extend(shown.map(|line| line + "\n"));
+            }
         }
         Ok(text)
     }
