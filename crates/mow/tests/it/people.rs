@@ -101,12 +101,12 @@ fn events_come_once_and_in_order_and_are_the_journal() {
     let lines = fs::read_to_string(journal(&project)).unwrap();
     let records: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     // A record holds all events of one decision.
-    let all = records[1..].iter().flat_map(|record| {
-        let bodies = record["body"].as_array().expect("a list of events").iter();
-        bodies.map(move |body| (&record["seq"], &record["at"], body))
+    let written = records[1..].iter().flat_map(|record| {
+        let all = record["body"].as_array().expect("a list of events").iter();
+        all.map(move |event| (&record["seq"], &record["at"], event))
     });
     let told = events.iter().map(|event| (&event["seq"], &event["at"], &event["event"]));
-    assert_eq!(told.collect::<Vec<_>>(), all.collect::<Vec<_>>());
+    assert!(told.eq(written), "{text}\n{lines}");
     let words = project.call(["events"]).run().quietly();
     assert!(words.contains("phase 1 is merged: its work is in the target"), "{words}");
 }
@@ -179,8 +179,7 @@ fn replay_names_the_first_record_that_breaks_a_rule() {
         moved(Status::Running),
         moved(Status::Merged),
     ];
-    let records: Vec<_> = events.iter().map(std::slice::from_ref).collect();
-    journal.append(1, &records).unwrap();
+    journal.append(1, &events.map(|event| [event])).unwrap();
     let ran = project.call(["replay"]).run();
     assert_eq!(ran.status.code(), Some(1), "{}", ran.transcript());
     let said = "record 3 breaks the rules: phase 1 goes from waiting to running";
