@@ -20,7 +20,8 @@ impl Draft<'_> {
                 if phase.is_none() && self.lead.breaker {
                     self.close_breaker();
                 }
-                self.each(*phase, Self::resume)
+                let is_meant = |draft: &Self, track: &Track| phase.is_some() || draft.rests(track);
+                self.each(*phase, |draft, track| is_meant(draft, track) && draft.resume(track))
             }
             Command::Cancel { phase } => self.each(*phase, Self::cancel),
             Command::Answer { item, text } => self.take_answer(*item, text),

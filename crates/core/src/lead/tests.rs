@@ -429,7 +429,7 @@ fn an_older_commit_is_not_taken_for_the_work_of_a_new_attempt() {
     let files = vec!["a".to_owned()];
     table.finish(|e| matches!(e, Effect::Merge { .. }), Outcome::Conflict { files });
     table.command(1, Command::Answer { item: 1, text: "give up".to_owned() });
-    table.command(2, Command::Resume { phase: None });
+    table.command(2, Command::Resume { phase: Some(number("1")) });
     table.prepare_and_start("1");
     table.command(3, Command::Pause { phase: None });
     table.end("1", 1, Report::Stopped { how: Halt::Paused });

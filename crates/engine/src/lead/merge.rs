@@ -46,6 +46,12 @@ pub(super) fn merge(
     let planning = site.below_top().join(".planning").display().to_string();
     let dir = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string());
     let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
+    // Whoever solves a conflict does so on the branch of the phase.
+    let head = git.commit_of(&format!("refs/heads/{}", place.branch))?;
+    let commit = match &head {
+        Some(head) if git.is_ancestor(commit, head)? => head,
+        _ => commit,
+    };
     let job = Merge {
         run_ref: run_ref(site),
         branch_commit: commit.to_owned(),
