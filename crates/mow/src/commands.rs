@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Deny(inbox::VerdictArgs),
     /// Let a phase rest, or all
     Pause(steer::Args),
-    /// Let a phase go on that rests, failed or was cancelled, or all
+    /// Let a phase go on that rests, failed or was cancelled, or all that rest
     Resume(steer::Args),
     /// End a phase for good, or all that are not merged
     Cancel(steer::CancelArgs),

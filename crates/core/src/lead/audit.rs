@@ -28,6 +28,9 @@ impl Lead {
             Event::Answered { item, .. } if !self.items.contains_key(item) => {
                 Err(format!("question {item} is answered and was never asked"))
             }
+            Event::Withdrawn { item } if !self.items.contains_key(item) => {
+                Err(format!("question {item} is withdrawn and was never asked"))
+            }
             Event::Asked { item } if self.items.contains_key(&item.id) => {
                 Err(format!("question {} is asked for the second time", item.id))
             }

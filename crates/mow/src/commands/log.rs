@@ -183,7 +183,7 @@ fn about(event: &Event, before: &Lead) -> Option<PhaseNumber> {
             Effect::Start { brief } => Some(brief.phase),
             Effect::Follow { .. } | Effect::Close { .. } => None,
         },
-        Event::Answered { item, .. } => before.items.get(item)?.phase,
+        Event::Answered { item, .. } | Event::Withdrawn { item } => before.items.get(item)?.phase,
         Event::Commanded { command, .. } => match command {
             Command::Pause { phase } | Command::Resume { phase } | Command::Cancel { phase } => {
                 *phase

@@ -1,4 +1,4 @@
-//! `mow replay`: makes a run happen again in memory, record by record, and checks it.
+//! `mow replay`: makes a run happen again in memory, event by event, and checks it.
 //!
 //! Nothing is started and nothing is written: only the journal is read.
 
@@ -22,12 +22,12 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, fit, painted};
 pub(crate) struct Args {
     /// The run; the newest if not given
     run: Option<String>,
-    /// Show every record; on a terminal, wait for Enter after each
+    /// Show every event; on a terminal, wait for Enter after each
     #[arg(long)]
     step: bool,
 }
 
-/// A phase that a record gave another status.
+/// A phase that an event gave another status.
 #[derive(Debug, Serialize)]
 struct Change {
     phase: String,
@@ -35,7 +35,7 @@ struct Change {
     to: Status,
 }
 
-/// A record and what it changed.
+/// An event and what it changed; `seq` is the record that it stands in.
 #[derive(Debug, Serialize)]
 struct Step {
     seq: u64,
@@ -82,7 +82,7 @@ fn found(run: &Run, seq: u64, problem: String) -> Problem {
     Problem { seq, file: run.dir.journal().display().to_string(), line: seq + 1, problem }
 }
 
-/// Makes a record part of the state, and notes what it changed.
+/// Makes an event part of the state, and notes what it changed.
 fn step(lead: &mut Lead, entry: &Entry) -> Step {
     let text = entry.event.explained(lead).map(|text| fit(&text, usize::MAX));
     let touched: Vec<_> = match &entry.event {
@@ -133,7 +133,7 @@ fn answer_json(run: &Run, args: &Args, steps: &[Step], problem: Option<&Problem>
         })
         .collect();
     let value = json!({
-        "run": run.dir.run(), "records": steps.len(), "consistent": problem.is_none(),
+        "run": run.dir.run(), "events": steps.len(), "consistent": problem.is_none(),
         "problem": problem, "standing": run.lead.standing(), "phases": phases, "steps": shown,
     });
     let Output::Text(text) = Output::json_lines(value) else { unreachable!("it is text") };
@@ -187,7 +187,7 @@ fn verdict(run: &Run, problem: Option<&Problem>) -> String {
     match problem {
         None => format!(
             "\n{}\nThe run stands at: {}.\n",
-            painted(GREEN, &format!("Run {name}: {count} records, complete and consistent.")),
+            painted(GREEN, &format!("Run {name}: {count} events, complete and consistent.")),
             run.standing(),
         ),
         Some(Problem { seq, file, line, problem }) => format!(

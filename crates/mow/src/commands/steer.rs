@@ -5,6 +5,7 @@
 
 use mow_core::lead::{Command, Status, Track};
 use mow_core::phase::PhaseNumber;
+use mow_core::report::Halt;
 use mow_engine::lead as engine;
 use serde_json::{Value, json};
 
@@ -101,14 +102,21 @@ impl Wish {
         }
     }
 
-    /// Returns whether it would change anything about a phase.
-    fn concerns(self, track: &Track) -> bool {
+    /// Returns whether it would change anything about a phase that is named, or one of all.
+    fn concerns(self, track: &Track, is_named: bool) -> bool {
         let status = track.status;
         match self {
             Self::Pause => {
                 matches!(status, Status::Waiting | Status::Complete) || status.holds_slot()
             }
-            Self::Resume => matches!(status, Status::Paused | Status::Failed | Status::Cancelled),
+            // A worker that was told to end can still be told to go on.
+            Self::Resume if is_named => {
+                matches!(status, Status::Paused | Status::Failed | Status::Cancelled)
+                    || status.holds_slot() && track.halt.is_some()
+            }
+            Self::Resume => {
+                status == Status::Paused || status.holds_slot() && track.halt == Some(Halt::Paused)
+            }
             Self::Cancel => !matches!(status, Status::Merged | Status::Merging | Status::Cancelled),
         }
     }
@@ -144,7 +152,7 @@ fn wish(context: &Context, wish: Wish, phase: Option<&str>, sure: bool) -> Resul
     }
     // What is pending may change everything, so that only the lead can tell.
     let chosen = run.lead.phases.values().filter(|track| phase.is_none_or(|p| p == *track));
-    let concerned: Vec<_> = chosen.filter(|track| wish.concerns(track)).collect();
+    let concerned: Vec<_> = chosen.filter(|track| wish.concerns(track, phase.is_some())).collect();
     let closes_breaker = matches!(wish, Wish::Resume) && phase.is_none() && run.lead.breaker;
     if concerned.is_empty() && pending.is_empty() && !closes_breaker {
         return Err(nothing_to_do(&run, wish, phase));

@@ -75,6 +75,7 @@ fn an_answer_counts_once_and_moves_the_run() {
     project.call(["answer", "1", "perhaps"]).run().refuses("retry, give up");
     let agent = project.call(["approve", "1"]).env("MOW_ROLE", "worker");
     agent.run().refuses("an agent of a run cannot decide");
+    project.call(["resume"]).run().refuses("there is nothing to resume: 1 of 3 merged, 1 failed");
     fs::write(project.outside().join("fixed"), "").unwrap();
     let said = project.call(["approve", "1"]).run().quietly();
     assert_eq!(said, "Question 1: retry. No lead is running: `mow run --all` goes on.\n");

@@ -58,6 +58,7 @@ impl Ledger {
             }
             _ => {}
         }
+        self.lead.check(event)?;
         self.lead.apply(event, at);
         Ok(())
     }
