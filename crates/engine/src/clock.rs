@@ -1,27 +1,39 @@
 //! The time, as the engine sees it: milliseconds since 1970 that never go back.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 
-/// A clock that stands still when the system's clock is set back.
-#[derive(Clone, Debug, Default)]
+/// A clock that was set once and goes on by itself: whoever sets the system's clock meanwhile, back
+/// or forth, changes neither the order of events nor how long anything may take.
+#[derive(Clone, Debug)]
 pub struct Clock {
-    last: u64,
+    set_to: u64,
+    set_at: Instant,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::from(0)
+    }
 }
 
 impl Clock {
-    /// Makes a clock that begins no earlier than a time.
+    /// Sets a clock to the system's time, but no earlier than a time that was written down before.
     pub fn from(last: u64) -> Self {
-        Self { last }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let set_to = last.max(millis(since));
+        Self { set_to, set_at: Instant::now() }
     }
 
     /// Returns the time.
-    pub fn now(&mut self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.last = self.last.max(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-        self.last
+    pub fn now(&self) -> u64 {
+        self.set_to.saturating_add(millis(self.set_at.elapsed()))
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the time in the form all files use: UTC, milliseconds, `Z`.
@@ -40,3 +52,6 @@ pub fn time_of_day(at: u64) -> String {
     let moment = moment.unwrap_or(Timestamp::UNIX_EPOCH);
     moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
+
+#[cfg(test)]
+mod tests;
