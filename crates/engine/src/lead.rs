@@ -16,7 +16,7 @@ mod world;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mow_core::lead::{Command, Event, Input, Lead, Settings, Standing};
+use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
 use mow_core::machine::Machine;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
@@ -33,7 +33,7 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
-pub use roadmap::{Choice, Chosen, choose};
+pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.
 pub trait Face {
@@ -178,6 +178,37 @@ pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineErr
     let (lead, records) = load(&dir)?;
     let is_over = lead.standing() == Standing::Done;
     Ok((!records.is_empty() && !is_over).then_some((run, lead)))
+}
+
+/// Lets the branch of the last run follow once more, where it did not; returns why it still does
+/// not, and the command that makes it.
+pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, EngineError> {
+    let project = project.in_main_worktree()?;
+    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let site = Site::new(&project, &run, exe)?;
+    let (lead, _) = load(&site.run)?;
+    if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
+        return Ok(None);
+    }
+    Ok(match merge::follow(&site, &lead.target, &lead.tip)? {
+        Outcome::Refused { reason, command } => {
+            Some(Behind { run, branch: lead.target, reason, command })
+        }
+        _ => None,
+    })
+}
+
+/// A branch that has not followed a run.
+#[derive(Clone, Debug)]
+pub struct Behind {
+    /// The run.
+    pub run: String,
+    /// The branch.
+    pub branch: String,
+    /// Why it did not follow.
+    pub reason: String,
+    /// The command that makes it.
+    pub command: String,
 }
 
 /// Makes the name of a run: when it began, and a few letters so that no two are the same.

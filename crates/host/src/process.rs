@@ -13,7 +13,7 @@ mod other;
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -27,6 +27,9 @@ use linux as os;
 pub(crate) use os::{this, wait_for_programs};
 #[cfg(not(target_os = "linux"))]
 use other as os;
+
+/// How long to wait before looking again whether a worker has noted who it is.
+const NOTED_WITHIN: Duration = Duration::from_millis(20);
 
 /// The variable that marks all processes of one attempt.
 pub const TOKEN: &str = "MOW_TOKEN";
@@ -138,6 +141,28 @@ pub fn become_session_leader() -> io::Result<()> {
 /// Asks one process to end; `false` when it is gone already.
 pub fn terminate(process: Started) -> io::Result<bool> {
     os::terminate(process)
+}
+
+/// Waits until a worker is gone, ends what it left behind, and waits until that is gone too.
+///
+/// A worker that is killed cannot end what it started, and whatever that is keeps the life lock.
+/// Meant for a thread of its own, which may be left behind when the process ends.
+pub fn see_off(life: &Path, token: &str, grace: Duration) -> Result<(), ProcessError> {
+    let look = |source| ProcessError::Look { source };
+    while life::is_alive(life).map_err(look)? {
+        match life::holder(life).map_err(look)? {
+            Some(worker) => {
+                os::wait_end(worker).map_err(look)?;
+                break;
+            }
+            // It has begun and not noted itself yet.
+            None => thread::sleep(NOTED_WITHIN),
+        }
+    }
+    if life::is_alive(life).map_err(look)? {
+        end_token(token, grace)?;
+    }
+    life::wait_gone(life).map_err(look)
 }
 
 /// Ends all processes with this token and everything below them, but not the calling process.

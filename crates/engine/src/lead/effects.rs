@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::site::Site;
 
 /// How long processes may take to end when they are asked to.
-const END_GRACE: Duration = Duration::from_secs(5);
+pub(super) const END_GRACE: Duration = Duration::from_secs(5);
 
 /// What does the work.
 pub(super) struct Hands {

@@ -1,10 +1,13 @@
 //! Which phases a run takes in, as the roadmap says at the moment.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use mow_core::lead::{Lead, PhaseSpec, Scope, Status};
 use mow_core::phase::PhaseNumber;
+use mow_host::git::Git;
 use mow_store::project::Project;
+use mow_store::roadmap;
 use mow_store::survey::{self, Survey, Surveyed};
 
 use crate::EngineError;
@@ -119,25 +122,56 @@ fn refuse_cycles(project: &Project, survey: &Survey) -> Result<(), EngineError> 
     Err(EngineError::refused(cyclic.to_string(), "mow roadmap analyze-dag"))
 }
 
+/// Leaves out what is done on the branch that the work is for, where the main root is on another one
+/// whose roadmap does not know it.
+pub fn leave_out_done(
+    project: &Project,
+    into: Option<&str>,
+    mut chosen: Chosen,
+) -> Result<Chosen, EngineError> {
+    let project = project.in_main_worktree()?;
+    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    let git = Git::new(top);
+    let (branch, tip) = super::target(&git, &crate::site::config(&project)?, into)?;
+    if git.current_branch()?.as_deref() == Some(branch.as_str()) {
+        return Ok(chosen);
+    }
+    let below = project.root.strip_prefix(top).unwrap_or(Path::new(""));
+    let there = git.file_in(&tip, &below.join(".planning/ROADMAP.md"))?.unwrap_or_default();
+    let entries = roadmap::parse(&there).entries;
+    let done = entries.iter().filter(|entry| entry.phase.completion.done);
+    let done: BTreeSet<_> = done.map(|entry| entry.phase.number).collect();
+    let (out, mut phases): (Vec<_>, Vec<_>) =
+        chosen.phases.into_iter().partition(|spec| done.contains(&spec.number));
+    for spec in &mut phases {
+        spec.depends_on.retain(|number| !done.contains(number));
+    }
+    chosen.phases = phases;
+    chosen.done.extend(out.iter().map(|spec| spec.number));
+    Ok(chosen)
+}
+
 /// Reads the roadmap again for a run that is under way.
 ///
-/// What a phase has begun with stays as it is; only phases that wait can change. `None` when the
-/// roadmap cannot be read at the moment, or is about to be a circle.
+/// What a phase has begun with stays as it is; only phases that wait can change. Fails with the
+/// reason when the roadmap cannot be used as it is.
 pub(super) fn reread(
     project: &Project,
     lead: &Lead,
     chosen: &Chosen,
-) -> Option<(Scope, Vec<PhaseSpec>)> {
-    let survey = survey::load(&project.planning).ok()??;
+) -> Result<(Scope, Vec<PhaseSpec>), String> {
+    let survey = survey::load(&project.planning).map_err(|error| error.to_string())?;
+    let survey = survey.ok_or("it is not there")?;
+    refuse_cycles(project, &survey).map_err(|error| error.sentence())?;
     let scope = if chosen.all || lead.scope == Scope::All { Scope::All } else { Scope::Named };
     let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();
     wanted.extend(chosen.phases.iter().map(|spec| spec.number));
     if scope == Scope::All {
         let open = survey.phases.iter().filter(|phase| !phase.is_done());
         let numbers = open.map(|phase| phase.entry.phase.number);
-        wanted.extend(numbers.filter(|number| !number.is_backlog()));
+        let is_wanted = |n: &PhaseNumber| !n.is_backlog() && !chosen.done.contains(n);
+        wanted.extend(numbers.filter(is_wanted));
     }
-    refuse_cycles(project, &survey).ok()?;
     let mut specs = Vec::new();
     for number in &wanted {
         let track = lead.phases.get(number);
@@ -148,7 +182,7 @@ pub(super) fn reread(
             specs.push(PhaseSpec { done: phase.is_done(), ..spec(phase, &wanted) });
         }
     }
-    Some((scope, specs))
+    Ok((scope, specs))
 }
 
 #[cfg(test)]

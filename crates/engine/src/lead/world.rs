@@ -10,13 +10,13 @@ use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standin
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
 use mow_core::worker;
-use mow_host::life;
+use mow_host::process;
 use mow_store::dashboard;
 use mow_store::journal::{Journal, Tail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Face;
-use super::effects::Hands;
+use super::effects::{END_GRACE, Hands};
 use super::feed;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
@@ -43,6 +43,8 @@ pub(super) enum Wake {
     Finished(u64, Outcome),
     /// A worker and all it started are gone.
     Gone(PhaseNumber, u32),
+    /// Something that people should know.
+    Warn(String),
     /// Somebody pressed Ctrl-C, or the system wants the lead to end.
     Interrupted,
 }
@@ -84,8 +86,8 @@ pub(super) struct LeadWorld<'a> {
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
     interrupts: u32,
-    /// Why the commands cannot be read.
-    commands_problem: Option<String>,
+    /// What was said already.
+    warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
     first: bool,
 }
@@ -125,7 +127,7 @@ impl<'a> LeadWorld<'a> {
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
-            commands_problem: None,
+            warned: BTreeSet::new(),
             first: true,
         }
     }
@@ -180,10 +182,17 @@ impl<'a> LeadWorld<'a> {
         let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
         let tail = Tail::new(&run.worker_journal(&phase, attempt));
         self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0, sound: true });
-        let (lock, wake) = (run.life_lock(&phase, attempt), self.sender.clone());
+        let (lock, token) = (run.life_lock(&phase, attempt), self.site.token(&phase, attempt));
+        let wake = self.sender.clone();
         let watch = move || {
-            // A lock that cannot be waited for is as good as free: the next attempt takes it anew.
-            life::wait_gone(&lock).ok();
+            // What does not end keeps the lock, and with it the phase, until it is gone.
+            while let Err(error) = process::see_off(&lock, &token, END_GRACE) {
+                let text = format!("phase {phase}: {}", EngineError::Host(error.into()).sentence());
+                if wake.send(Wake::Warn(text)).is_err() {
+                    return;
+                }
+                std::thread::sleep(LOOK_EVERY);
+            }
             wake.send(Wake::Gone(phase, attempt)).ok();
         };
         std::thread::Builder::new()
@@ -191,6 +200,14 @@ impl<'a> LeadWorld<'a> {
             .spawn(watch)
             .map_err(EngineError::io("start a thread"))?;
         Ok(())
+    }
+
+    /// Says something once.
+    fn warn(&mut self, text: String) {
+        if !self.warned.contains(&text) {
+            self.face.warn(&text);
+            self.warned.insert(text);
+        }
     }
 
     /// Reads what a worker wrote.
@@ -235,12 +252,14 @@ impl<'a> LeadWorld<'a> {
     /// Reads what has changed in files.
     fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.bell.reset();
+        if !self.site.run.journal().exists() {
+            return Err(EngineError::refused(
+                format!("{} is gone, and with it the run", self.site.run.path().display()),
+                "mow run begins a new one",
+            ));
+        }
         let commands = self.commands.poll().unwrap_or_else(|error| {
-            let problem = EngineError::from(error).sentence();
-            if self.commands_problem.as_ref() != Some(&problem) {
-                self.face.warn(&format!("no commands can be taken: {problem}"));
-                self.commands_problem = Some(problem);
-            }
+            self.warn(format!("no commands can be taken: {}", EngineError::from(error).sentence()));
             Vec::new()
         });
         for record in commands {
@@ -270,8 +289,13 @@ impl<'a> LeadWorld<'a> {
         seen: Option<(SystemTime, u64)>,
         inputs: &mut Vec<Input>,
     ) {
-        let read = roadmap::reread(&self.site.project, lead, &self.chosen);
-        let Some((scope, phases)) = read else { return };
+        let (scope, phases) = match roadmap::reread(&self.site.project, lead, &self.chosen) {
+            Ok(read) => read,
+            Err(why) => {
+                (self.roadmap_seen, self.first) = (seen, false);
+                return self.warn(format!("ROADMAP.md is left as it was: {why}"));
+            }
+        };
         let is_there = |number: &PhaseNumber| phases.iter().any(|spec| spec.number == *number);
         let lost = lead
             .phases
@@ -279,7 +303,7 @@ impl<'a> LeadWorld<'a> {
             .any(|track| track.status == Status::Waiting && !is_there(&track.spec.number));
         let now = self.clock.now();
         let since = *self.lost_since.get_or_insert(now);
-        if lost && now < since + BELIEVE_LOSS_MS {
+        if lost && !self.first && now < since + BELIEVE_LOSS_MS {
             return;
         }
         (self.roadmap_seen, self.first, self.lost_since) = (seen, false, None);
@@ -304,7 +328,8 @@ impl<'a> LeadWorld<'a> {
     fn next_wake(&mut self, until: Option<u64>) -> Option<Wake> {
         let now = self.clock.now();
         let project = (!self.dirty.is_empty()).then_some(self.projected_at + PROJECT_EVERY_MS);
-        let until = until.into_iter().chain(project).min();
+        let lost = self.lost_since.map(|since| since + BELIEVE_LOSS_MS);
+        let until = until.into_iter().chain(project).chain(lost).min();
         let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
         match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
             Ok(wake) => Some(wake),
@@ -324,7 +349,7 @@ impl<'a> LeadWorld<'a> {
         let written = self.projection.write(lead, &dirty);
         if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
             // Nothing depends on the picture; it is drawn again after a while.
-            self.face.warn(&format!("cannot write the planning files: {}", error.sentence()));
+            self.warn(format!("cannot write the planning files: {}", error.sentence()));
             self.projected_at = now + PROJECT_AGAIN_MS;
             self.dirty = dirty;
         }
@@ -367,6 +392,7 @@ impl World<Lead> for LeadWorld<'_> {
                 Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
                 Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
                 Wake::Interrupted => self.interrupt(&mut inputs)?,
+                Wake::Warn(text) => self.warn(text),
             }
             next = self.receiver.try_recv().ok();
         }

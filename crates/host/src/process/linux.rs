@@ -52,6 +52,19 @@ pub(super) fn terminate(process: Started) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Waits until a process is gone, for as long as that takes.
+pub(super) fn wait_end(process: Started) -> io::Result<()> {
+    let Some(target) = open(process)? else { return Ok(()) };
+    loop {
+        let mut fds = [PollFd::new(&target.descriptor, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
 pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
     let start = Instant::now();
     let kill_at = start + grace;

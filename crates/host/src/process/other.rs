@@ -27,6 +27,15 @@ pub(super) fn terminate(process: Started) -> io::Result<bool> {
     send(process.pid, Signal::TERM)
 }
 
+/// Waits until a process is gone, for as long as that takes.
+pub(super) fn wait_end(process: Started) -> io::Result<()> {
+    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+    while rustix::process::test_kill_process(pid).is_ok() {
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}
+
 pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
     let kill_at = Instant::now() + grace;
     let give_up_at = kill_at + KILLED_WITHIN;
