@@ -51,7 +51,7 @@ pub fn follow(
     let checkout = checkout(&git, &full)?;
     if !git.is_ancestor(&old, commit)? {
         let place = checkout.map_or_else(|| root.to_path_buf(), |(path, _)| path);
-        let command = format!("git -C {} merge {commit}", quoted(&place.to_string_lossy()));
+        let command = format!("{} merge {commit}", at(&place));
         let reason = format!("{branch} has commits that the run does not know");
         return Ok(refused(reason, command));
     }
@@ -112,7 +112,9 @@ fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Fol
         return Ok(Followed::Updated);
     }
     unstage(&git, &staged)?;
-    let command = format!("git -C {} merge --ff-only {commit}", quoted(&path.to_string_lossy()));
+    let command = format!("{} merge --ff-only {commit}", at(path));
+    let add = format!("{} add -- {}", at(path), words(&staged));
+    let command = if staged.is_empty() { command } else { format!("{add} && {command}") };
     Ok(refused(answer.complaint(), command))
 }
 
@@ -122,8 +124,8 @@ fn stage(git: &Git, commit: &str, paths: &[String]) -> Result<Vec<String>, GitEr
     for path in paths {
         let wanted = blob(git, commit, path)?;
         let (Some(wanted), head) = (wanted, blob(git, "HEAD", path)?) else { continue };
-        let index = git.ask(&["ls-files", "--stage", "-z", "--", path])?.text();
-        let in_index = index.split(' ').nth(1).map(str::to_owned);
+        let index = git.ask(&["--literal-pathspecs", "ls-files", "--stage", "-z", "--", path])?;
+        let in_index = index.text().split(' ').nth(1).map(str::to_owned);
         // Something else in the index is the user's.
         if in_index != head || in_index.as_ref() == Some(&wanted) {
             continue;
@@ -138,6 +140,15 @@ fn stage(git: &Git, commit: &str, paths: &[String]) -> Result<Vec<String>, GitEr
         }
     }
     Ok(staged)
+}
+
+/// Returns the beginning of a command that works in a directory.
+fn at(path: &Path) -> String {
+    format!("git -C {}", quoted(&path.to_string_lossy()))
+}
+
+fn words(paths: &[String]) -> String {
+    paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ")
 }
 
 /// Takes back what was staged, so that a refusal leaves no trace.

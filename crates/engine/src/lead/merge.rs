@@ -130,17 +130,24 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
         }
         _ => None,
     };
-    let planning = site.below_top().join(".planning");
-    let shared: Vec<_> =
-        SHARED.iter().map(|file| planning.join(file).display().to_string()).collect();
     let to = merged.as_deref().unwrap_or(commit);
-    Ok(match (follow::follow(site.top(), target, to, &shared)?, merged) {
+    Ok(match (follow::follow(site.top(), target, to, &dirty(site, &git)?)?, merged) {
         (Followed::Refused { reason, command_to_finish }, _) => {
             Outcome::Refused { reason, command: command_to_finish }
         }
         (Followed::Updated | Followed::UpToDate, Some(commit)) => Outcome::Merged { commit },
         (Followed::Updated | Followed::UpToDate, None) => Outcome::Done,
     })
+}
+
+/// Returns the planning files in the root that are not committed.
+fn dirty(site: &Site, git: &Git) -> Result<Vec<String>, EngineError> {
+    let planning = site.below_top().join(".planning").display().to_string();
+    let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"];
+    let status = git.run(&[&args[..], &[&planning]].concat())?;
+    // Two letters and a blank stand before each name.
+    let lines = status.stdout.split(|byte| *byte == 0).filter(|line| line.len() > 3);
+    Ok(lines.map(|line| String::from_utf8_lossy(&line[3..]).into_owned()).collect())
 }
 
 /// Merges what people have committed to the branch onto the run's ref.
@@ -177,10 +184,15 @@ fn take_in(
     }
 }
 
-/// Returns whether the planning files in the root are those of a branch: it is checked out there.
+/// Returns whether the planning files in the root are those of a branch: it is checked out there, or
+/// they are not in git at all.
 ///
-/// Asked often, so that it starts no process where the repository has its usual form.
+/// Asked often, so that it starts no process in the usual case.
 pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
+    Ok(is_checked_out(site, target)? || !crate::worker::commits_docs(site, &site.project.root)?)
+}
+
+fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
     match disk::read(&site.top().join(".git/HEAD")) {
         Ok(Some(head)) => {
             let head = String::from_utf8_lossy(&head);

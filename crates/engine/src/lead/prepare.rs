@@ -1,5 +1,6 @@
 //! Makes the worktree of a phase: claimed, checked out, with the planning files it needs.
 
+use std::fs;
 use std::path::Path;
 
 use mow_core::lead::Outcome;
@@ -51,11 +52,12 @@ pub(super) fn prepare(
             return Ok(Outcome::Failed { reason });
         }
     }
-    give_planning(site, &place, phase)?;
-    restore_stash(site, &place, phase, &git)?;
-    note_in_manifest(site, &place, phase)?;
     // What the phase itself did is what comes after the point where it left the target.
     let fork = git.run(&["merge-base", "HEAD", base])?.text();
+    give_planning(site, &place, phase)?;
+    bring_changes(site, &place, phase, &fork)?;
+    restore_stash(site, &place, phase, &git)?;
+    note_in_manifest(site, &place, phase)?;
     Ok(Outcome::Prepared { base: fork })
 }
 
@@ -129,18 +131,18 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
 /// Copies the planning files where git does not carry them; the phase's own ones stay.
 fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let root = place.path.join(site.below_top());
-    let in_git =
-        crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir();
-    let mut project = Project::find_or_cwd(&place.path)?;
-    (project.planning, project.root) = (root.join(".planning"), root);
-    project.planned = true;
-    if in_git {
-        return bring_new(site, &project, phase);
+    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
+        return Ok(());
     }
+    let project = project_in(site, place)?;
     let own = phase_dirs::find(&project.planning, &phase.to_string());
     let own = own.map(|dir| Path::new("phases").join(dir.name));
-    let keeps = |file: &Path| own.as_ref().is_some_and(|own| file.starts_with(own));
-    let differing = planning_copy::mirror(&site.project.planning, &project, keeps)?;
+    let from = &site.project.planning;
+    let keeps = |file: &Path| {
+        own.as_ref().is_some_and(|own| file.starts_with(own))
+            && !is_newer(&from.join(file), &project.planning.join(file))
+    };
+    let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
         Some(file) => Err(EngineError::refused(
@@ -150,23 +152,56 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
     }
 }
 
-/// Copies files of the phase that people have put into the main root since its branch was made.
+/// Returns the project as a worktree has it.
+fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
+    let root = place.path.join(site.below_top());
+    let mut project = Project::find_or_cwd(&place.path)?;
+    (project.planning, project.root) = (root.join(".planning"), root);
+    project.planned = true;
+    Ok(project)
+}
+
+/// Returns whether a file was changed after another one, or the other one is not there.
+fn is_newer(file: &Path, other: &Path) -> bool {
+    let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+    changed(file) > changed(other)
+}
+
+/// Brings what people wrote into the phase's folder of the main root and did not commit: a plan that
+/// was mended, or all of a phase that is new.
 ///
-/// Such as plans, where a phase waited for somebody to write them. What is there is not touched.
-fn bring_new(site: &Site, to: &Project, phase: &PhaseNumber) -> Result<(), EngineError> {
-    let Some(from) = phase_dirs::find(&site.project.planning, &phase.to_string()) else {
+/// Of a file that the phase changed too, the newer one counts.
+fn bring_changes(
+    site: &Site,
+    place: &Place,
+    phase: &PhaseNumber,
+    fork: &str,
+) -> Result<(), EngineError> {
+    let Some(dir) = phase_dirs::find(&site.project.planning, &phase.to_string()) else {
         return Ok(());
     };
-    let target = to.planning.join("phases").join(&from.name);
-    let missing = planning_copy::missing_in(&from.path, &target)?;
-    let new: Vec<_> = missing.into_iter().filter(|file| !target.join(file).exists()).collect();
-    if new.is_empty() {
+    let project = project_in(site, place)?;
+    let target = project.planning.join("phases").join(&dir.name);
+    let git = Git::at_top(&place.path);
+    let below = site.below_top().join(".planning/phases").join(&dir.name);
+    let mut changed = Vec::new();
+    for file in planning_copy::missing_in(&dir.path, &target)? {
+        let name = format!("{fork}:{}", below.join(&file).display());
+        let before = git.ask(&["cat-file", "blob", &name])?;
+        let before = before.success.then_some(before.stdout);
+        let (ours, theirs) = (disk::read(&dir.path.join(&file))?, disk::read(&target.join(&file))?);
+        let is_ours = theirs == before || is_newer(&dir.path.join(&file), &target.join(&file));
+        if ours != before && is_ours {
+            changed.push(file);
+        }
+    }
+    if changed.is_empty() {
         return Ok(());
     }
-    let writer = Writer::open(to, WAIT_DEFAULT)?;
-    for file in new {
+    let writer = Writer::open(&project, WAIT_DEFAULT)?;
+    for file in changed {
         writer.create_dir(target.join(&file).parent().unwrap_or(&target))?;
-        writer.copy(&from.path.join(&file), &target.join(&file))?;
+        writer.copy(&dir.path.join(&file), &target.join(&file))?;
     }
     Ok(())
 }
