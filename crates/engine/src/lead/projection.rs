@@ -60,6 +60,7 @@ impl Projection {
         if phases.is_empty() || !is_live(&self.site, &lead.target)? {
             return Ok(());
         }
+        self.recall(lead, phases)?;
         let tracks = phases.iter().filter_map(|number| lead.phases.get(number));
         let changed: Vec<_> = tracks
             .map(|track| (track, shown(lead, track)))
@@ -74,6 +75,30 @@ impl Projection {
                 self.completed.insert(track.spec.number);
             }
             self.shown.insert(track.spec.number, shown);
+        }
+        Ok(())
+    }
+
+    /// Takes what an earlier lead drew for drawn, so that taking up a run changes no file.
+    ///
+    /// STATE.md is written last, so what it shows is in the other files, too.
+    fn recall(&mut self, lead: &Lead, phases: &BTreeSet<PhaseNumber>) -> Result<(), EngineError> {
+        if phases.iter().all(|number| self.shown.contains_key(number)) {
+            return Ok(());
+        }
+        let state = disk::read(&self.site.project.planning.join("STATE.md"))?.unwrap_or_default();
+        for row in active::parse(&state).unwrap_or_default() {
+            let track = PhaseNumber::parse(&row.phase).and_then(|n| lead.phases.get(&n));
+            let Some(track) = track.filter(|t| !self.shown.contains_key(&t.spec.number)) else {
+                continue;
+            };
+            let drawn = Shown { status: row.status, worker: row.worker, plans: row.plans };
+            if drawn == shown(lead, track) {
+                if track.status == Status::Merged {
+                    self.completed.insert(track.spec.number);
+                }
+                self.shown.insert(track.spec.number, drawn);
+            }
         }
         Ok(())
     }
@@ -101,16 +126,18 @@ impl Projection {
     /// Draws the whole run into files that are not the root's.
     pub(super) fn paint(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
         let all: Vec<_> = lead.phases.values().map(|track| (track, shown(lead, track))).collect();
+        // What was drawn into the root is not in these.
+        let blank = Self::new(Arc::clone(&self.site));
         let (mut roadmap, mut done) = (Vec::new(), Vec::new());
         for (_, bytes) in files.iter_mut().filter(|(file, _)| file == "ROADMAP.md") {
-            (*bytes, done) = self.paint_roadmap(bytes, &all);
+            (*bytes, done) = blank.paint_roadmap(bytes, &all);
             roadmap.clone_from(bytes);
         }
         for (file, bytes) in files {
             match file.as_str() {
                 "REQUIREMENTS.md" => *bytes = requirements::mark_complete(bytes, &done).0,
                 "STATE.md" => {
-                    *bytes = self.paint_state(bytes, &roadmap, &all);
+                    *bytes = blank.paint_state(bytes, &roadmap, &all);
                     *bytes = self.paint_progress(bytes, lead).unwrap_or_else(|| bytes.clone());
                 }
                 _ => {}
