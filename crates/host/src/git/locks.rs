@@ -8,7 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "the lock files are nobody's any more")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Git, GitError};
@@ -36,6 +36,7 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
         locks.push(worktree.common_dir()?.join(format!("refs/heads/{branch}.lock")));
     }
     locks.retain(|lock| lock.exists());
+    locks.extend(partial_commits(&own));
     if locks.is_empty() || is_busy(worktree.dir(), &locks[0]) {
         return Ok(());
     }
@@ -44,6 +45,16 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
         fs::remove_file(lock).ok();
     }
     Ok(())
+}
+
+/// Finds the indexes of commits of a part of the changes, which keep nobody out but stay for ever.
+fn partial_commits(git_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(git_dir).into_iter().flatten().flatten();
+    let is_one = |name: &str| name.starts_with("next-index-") && name.ends_with(".lock");
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_one))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn is_busy(dir: &Path, lock: &Path) -> bool {
