@@ -43,7 +43,7 @@ pub(crate) fn worker(context: &Context) -> Result<Option<Worker>, Failure> {
 }
 
 /// Reads the worker out of the variables that mow gives its agents.
-fn named_worker() -> Option<Worker> {
+pub(crate) fn named_worker() -> Option<Worker> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_worker = set("MOW_ROLE")? == "worker";
     let (phase, run) = (set("MOW_PHASE")?, set("MOW_RUN")?);

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
-use mow_engine::lead::{Choice, Chosen, Session, Start, choose, unfinished};
+use mow_engine::lead::{
+    Behind, Choice, Chosen, Session, Start, choose, follow_last, leave_out_done, unfinished,
+};
 use mow_engine::site::Site;
 use mow_host::git::Git;
 use mow_store::phase_dirs;
@@ -79,10 +81,15 @@ impl Args {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let project = context.shared()?;
+    refuse_workers(&project)?;
     check_repository(&project)?;
     let choice = wanted(context, args)?;
-    let chosen = choose(&project, &choice)?;
     let before = unfinished(&project)?;
+    let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
+    let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
+    if before.is_none() && !args.dry_run {
+        confirm_behind(&project, args.yes || chosen.phases.is_empty())?;
+    }
     if chosen.phases.is_empty() && before.is_none() {
         return Ok(Output::Text("Nothing to do: all chosen phases are done.\n".to_owned()));
     }
@@ -103,8 +110,7 @@ fn lead(
     args: &Args,
     chosen: Chosen,
 ) -> Result<Output, Failure> {
-    let exe = std::env::current_exe()
-        .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))?;
+    let exe = this_program()?;
     let names: Vec<_> = chosen.phases.iter().map(|spec| spec.number).collect();
     let session = Session::open(Start {
         project,
@@ -151,6 +157,16 @@ fn retry_failed(
         mow_engine::lead::command(&dir, &Command::Resume { phase })?;
     }
     Ok(())
+}
+
+/// Refuses a run from inside a run, which would keep its own worker from ever ending.
+fn refuse_workers(project: &Project) -> Result<(), Failure> {
+    let Some(worker) = crate::caller::named_worker() else { return Ok(()) };
+    if !project.engine_dir.join("runs").join(&worker.run).is_dir() {
+        return Ok(());
+    }
+    let message = format!("the worker of phase {} cannot lead a run of its own", worker.phase);
+    Err(Failure::refused(message).hint("mow run is for people; workers carry out one phase"))
 }
 
 fn check_repository(project: &Project) -> Result<(), Failure> {
@@ -234,6 +250,23 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
     Err(Failure::refused("nothing was started").hint("--yes confirms without asking"))
 }
 
+/// Asks before a run begins without what the last one did.
+fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
+    let Some(behind) = follow_last(project, &this_program()?)? else { return Ok(()) };
+    let Behind { run, branch, reason, command } = behind;
+    let message = format!("{branch} does not have what run {run} did: {reason}");
+    if yes || confirm(&format!("{message}. Run without it?"))? {
+        crate::output::warn(&format!("{message}; to finish: {command}"));
+        return Ok(());
+    }
+    Err(Failure::refused(message).hint(command))
+}
+
+fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))
+}
+
 /// Shows which phases run side by side.
 fn show_waves(chosen: &Chosen) {
     let mut waves: BTreeMap<PhaseNumber, usize> = BTreeMap::new();
@@ -298,6 +331,9 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
 fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
     let merged = lead.phases.values().filter(|track| track.status == Status::Merged).count();
     let mut count = format!("{merged} of {} phases merged into {}", lead.phases.len(), lead.target);
+    if lead.standing() == Standing::Done {
+        return Ok(Output::Text(face::summary(run, lead, &count, began)));
+    }
     if let Some((reason, command)) = &lead.follow_refused {
         count += &format!(" (the branch did not follow: {reason}; to finish: {command})");
     }
@@ -308,7 +344,6 @@ fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
         .map(|track| track.spec.number.to_string())
         .collect();
     match lead.standing() {
-        Standing::Done => Ok(Output::Text(face::summary(run, lead, &count, began))),
         Standing::Failed => {
             let message = format!("{count}; failed: {}", failed.join(", "));
             Err(Failure::refused(message).hint(format!(
@@ -322,7 +357,7 @@ fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
             let failure = Failure::refused(message).hint("mow inbox, then mow answer ID …");
             Err(Failure { code: WAITING, kind: "waiting", ..failure })
         }
-        Standing::Waiting | Standing::Moving => {
+        _ => {
             let failure = Failure::refused(format!("{count}; the rest was paused or left"));
             Err(Failure { code: WAITING, kind: "waiting", ..failure.hint("mow run goes on") })
         }
@@ -348,8 +383,7 @@ pub(crate) struct WorkerArgs {
 
 pub(super) fn worker(args: &WorkerArgs) -> Result<Output, Failure> {
     let project = Project::find(&args.root)?;
-    let exe = std::env::current_exe()
-        .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))?;
+    let exe = this_program()?;
     let site = Site::new(&project, &args.run, &exe)?;
     let phase = PhaseNumber::parse(&args.phase)
         .ok_or_else(|| Failure::refused(format!("`{}` is no phase number", args.phase)))?;

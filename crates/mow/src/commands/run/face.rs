@@ -203,6 +203,9 @@ pub(super) fn summary(run: &str, lead: &Lead, count: &str, began: u64) -> String
     }
     let total = span as f64 / 1_000.0;
     text += &format!("\n{} in {total:.1} s.\n", painted(BOLD, count));
+    if let Some((reason, command)) = &lead.follow_refused {
+        text += &format!("{} did not follow: {reason}\nTo finish: {command}\n", lead.target);
+    }
     text += &format!(
         "\n{} mow log   {}\n",
         painted(CYAN, "›"),
