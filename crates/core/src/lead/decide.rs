@@ -369,7 +369,11 @@ impl<'a> Draft<'a> {
             Outcome::Merged { .. } => {
                 return self.move_to(phase, Status::Merged, "its work is in the target");
             }
-            Outcome::Conflict { files } => format!("conflicts in {}", files.join(", ")),
+            Outcome::Conflict { files } => format!(
+                "conflicts in {}; to settle them, in its worktree: git merge refs/mow/run/{}/target",
+                files.join(", "),
+                self.lead.run
+            ),
             Outcome::Failed { reason } => reason.clone(),
             _ => "git gave no answer".to_owned(),
         };
