@@ -59,6 +59,11 @@ impl Terminal {
         Self { child, keyboard, printed, screen: String::new(), seen: 0 }
     }
 
+    /// The process of the program.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for a text that was not on the screen when the last wait ended.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) {

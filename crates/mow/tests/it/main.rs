@@ -30,6 +30,7 @@ mod rescue;
 mod roadmap;
 mod roadmap_dag;
 mod roadmap_phase;
+mod run;
 mod run_fixture;
 mod snapshot;
 mod start;

@@ -1,0 +1,162 @@
+//! Where a project lies, what its repository looks like, and what the user has in it.
+#![expect(clippy::disallowed_methods, reason = "the tests play the user who changes files")]
+
+use mow_testkit::field::{ALL, Field, Soil};
+
+use super::{MOW, field, sown};
+
+const SUMMARY: &str = ".planning/phases/01-field-1/01-01-SUMMARY.md";
+
+#[test]
+fn planning_files_may_be_tracked_ignored_or_left_out_of_commits() {
+    let phases = [sown("1", &[], ""), sown("2", &["1"], "test -e crop-1")];
+    let tracked = field(&phases);
+    tracked.run_all();
+    tracked.inspect();
+    assert!(tracked.git(&["ls-files"]).contains(SUMMARY));
+    for (config, ignore) in [
+        ("", ".planning/\n"),
+        ("\"commit_docs\": false", ""),
+        ("\"commit_docs\": false", ".planning/\n"),
+    ] {
+        let other = Field::on(MOW, &Soil { config, ignore, ..Soil::default() }, &phases);
+        other.run_all();
+        other.inspect();
+        let code: Vec<_> =
+            other.code().into_iter().filter(|(path, _)| path != ".gitignore").collect();
+        assert_eq!(code, tracked.code().into_iter().collect::<Vec<_>>(), "{config} {ignore}");
+        assert!(other.text(SUMMARY).contains("01"), "{config} {ignore}");
+        assert!(!other.git(&["ls-files"]).contains(SUMMARY), "{config} {ignore}");
+        let status = other.text(".planning/ROADMAP.md");
+        assert!(status.contains("- [x] **Phase 2"), "{status}");
+    }
+}
+
+#[test]
+fn a_project_may_lie_below_the_top_in_a_path_with_blanks_and_umlauts() {
+    let soil = Soil { top: "ein Feld/für Äpfel", below: "apps/site", ..Soil::default() };
+    let phases =
+        [sown("1", &[], ""), sown("2.1", &["1"], "test -e crop-1"), sown("10", &["2.1"], "")];
+    let field = Field::on(MOW, &soil, &phases);
+    field.run_all();
+    field.inspect();
+    let code: Vec<_> = field.code().into_keys().collect();
+    let path = |name: &str| format!("apps/site/{name}");
+    assert_eq!(code, [path("README.md"), path("crop-1"), path("crop-10"), path("crop-2.1")]);
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
+    assert!(field.text(".planning/phases/02.1-field-2-1/02.1-01-SUMMARY.md").contains("02.1"));
+}
+
+/// Starts a run, makes a mess in the root, and returns what the run says about it.
+fn messed_up(field: &Field, mess: impl FnOnce()) -> String {
+    let lead = field.start(&ALL);
+    field.reached("1");
+    mess();
+    field.open("1");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    said
+}
+
+/// Carries out the command that a run says will finish the job.
+fn finish(field: &Field, said: &str) {
+    let line = said.lines().find_map(|line| line.strip_prefix("To finish: ")).expect(said);
+    let alias = format!("alias.finish=!{line}");
+    field.git(&["-c", &alias, "finish"]);
+}
+
+#[test]
+fn an_unrelated_change_stays_and_the_branch_follows() {
+    let field = field(&[sown("1", &[], "meet 1")]);
+    let said = messed_up(&field, || field.write("README.md", "My own words.\n"));
+    assert!(!said.contains("To finish"), "{said}");
+    assert_eq!(field.text("README.md"), "My own words.\n");
+    assert_eq!(field.git(&["status", "--porcelain"]), " M README.md\n");
+    assert_eq!(field.text("crop-1"), "1\n");
+    field.inspect();
+}
+
+#[test]
+fn a_change_to_a_file_of_the_merge_stays_and_the_branch_waits() {
+    let field = field(&[sown("1", &[], "meet 1\necho more >> README.md")]);
+    let said = messed_up(&field, || field.write("README.md", "My own words.\n"));
+    assert_eq!(field.text("README.md"), "My own words.\n");
+    assert!(!field.root().join("crop-1").exists());
+    field.write(".planning/ROADMAP.md", field.text(".planning/ROADMAP.md").replace("[x]", "[ ]"));
+    let refused = field.ends(&["run", "--all", "--plain"], 1);
+    assert!(refused.contains("main does not have what run"), "nothing is built on it: {refused}");
+    field.write(".planning/ROADMAP.md", field.text(".planning/ROADMAP.md").replace("[ ]", "[x]"));
+    field.git(&["checkout", "-q", "README.md"]);
+    finish(&field, &said);
+    assert_eq!(field.text("README.md"), "A field.\nmore\n");
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
+    field.inspect();
+}
+
+#[test]
+fn an_untracked_file_in_the_way_stays_and_the_branch_waits() {
+    let field = field(&[sown("1", &[], "meet 1")]);
+    let said = messed_up(&field, || field.write("crop-1", "mine\n"));
+    assert_eq!(field.text("crop-1"), "mine\n");
+    std::fs::remove_file(field.root().join("crop-1")).unwrap();
+    finish(&field, &said);
+    assert_eq!(field.text("crop-1"), "1\n");
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
+    field.inspect();
+}
+
+#[test]
+fn another_branch_that_is_checked_out_stays_as_it_is() {
+    let field = field(&[sown("1", &[], "meet 1")]);
+    let said = messed_up(&field, || {
+        field.git(&["stash", "--quiet"]);
+        field.git(&["checkout", "-q", "-b", "mine"]);
+        field.write("README.md", "My own words.\n");
+    });
+    assert!(!said.contains("To finish"), "{said}");
+    assert_eq!(field.git(&["branch", "--show-current"]), "mine\n");
+    assert_eq!(field.git(&["status", "--porcelain"]), " M README.md\n");
+    assert_eq!(field.git(&["show", "main:crop-1"]), "1\n");
+    let roadmap = field.git(&["show", "main:.planning/ROADMAP.md"]);
+    assert!(roadmap.contains("- [x] **Phase 1"), "{roadmap}");
+    field.inspect();
+}
+
+#[test]
+fn planning_files_outside_of_git_belong_to_all_branches() {
+    let soil = Soil { ignore: ".planning/\n", ..Soil::default() };
+    let field = Field::on(MOW, &soil, &[sown("1", &[], "meet 1")]);
+    let said = messed_up(&field, || drop(field.git(&["checkout", "-q", "-b", "mine"])));
+    assert!(!said.contains("To finish"), "{said}");
+    assert!(field.text(".planning/ROADMAP.md").contains("- [x] **Phase 1"));
+    assert_eq!(field.git(&["show", "main:crop-1"]), "1\n");
+    field.inspect();
+}
+
+#[test]
+fn a_detached_checkout_needs_a_target() {
+    let field = field(&[sown("1", &[], "")]);
+    field.git(&["checkout", "-q", "--detach"]);
+    let refused = field.ends(&ALL, 1);
+    assert!(refused.contains("--into"), "{refused}");
+    field.ends(&["run", "--all", "--yes", "--plain", "--into", "main"], 0); // it is named
+    assert_eq!(field.git(&["show", "main:crop-1"]), "1\n");
+    assert_eq!(field.git(&["branch", "--show-current"]), "");
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
+    field.inspect();
+    let said = field.ends(&["run", "--all", "--yes", "--plain", "--into", "main"], 0);
+    assert!(said.contains("Nothing to do"), "what is done there is done: {said}");
+}
+
+#[test]
+fn commits_of_others_on_the_target_are_taken_in() {
+    let field = field(&[sown("1", &[], "meet 1")]);
+    let said = messed_up(&field, || {
+        field.write("other", "other\n");
+        field.git(&["add", "other"]);
+        field.git(&["commit", "-q", "-m", "Other work", "--", "other"]);
+    });
+    assert!(!said.contains("To finish"), "{said}");
+    assert_eq!((field.text("other"), field.text("crop-1")), ("other\n".into(), "1\n".into()));
+    field.inspect();
+}
