@@ -82,6 +82,17 @@ fn print_all(bench: &Bench, runs: usize) -> Result<()> {
         println!("{}", bench.line(measurement, runs)?);
     }
     println!("\nmedians of {runs} interleaved runs, in milliseconds");
+    print_costs(&bench.mow)
+}
+
+/// Prints what a run costs while it waits: a minute of nothing, and some hundred messages.
+fn print_costs(mow: &Path) -> Result<()> {
+    println!("\n{:38} {:>10} {:>20}", "what a run costs", "mow", "limit");
+    let costs = repo::build("mow-testkit", "costs", "release")?;
+    let status = Command::new(costs).arg(mow).status().context("cannot run costs")?;
+    if !status.success() {
+        println!("n/a");
+    }
     Ok(())
 }
 
