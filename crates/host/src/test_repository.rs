@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::git::Git;
 
@@ -59,10 +60,9 @@ impl Repository {
 
     /// Makes an executable hook.
     pub(crate) fn hook(&self, name: &str, script: &str) {
-        use std::os::unix::fs::PermissionsExt;
         let path = self.root().join(".git/hooks").join(name);
         write(&path, &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        make_executable(&path);
     }
 }
 
@@ -77,4 +77,14 @@ pub(crate) fn commit(git: &Git, message: &str) -> String {
     git.run(&["add", "-A"]).unwrap();
     git.run(&["commit", "-q", "--no-verify", "--allow-empty", "-m", message]).unwrap();
     git.commit_of("HEAD").unwrap().unwrap()
+}
+
+/// Makes a file executable that was just written.
+///
+/// By another process, as a new file: while this one starts programs in other threads, each of them
+/// may for an instant hold what is open for writing here, and the system refuses to run that.
+pub(crate) fn make_executable(path: &Path) {
+    let script = "cp -- \"$0\" \"$0~\" && chmod 755 \"$0~\" && mv -- \"$0~\" \"$0\"";
+    let made = Command::new("sh").args(["-c", script]).arg(path).status();
+    assert!(made.unwrap().success());
 }

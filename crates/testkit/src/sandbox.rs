@@ -76,8 +76,12 @@ impl Sandbox {
 
     /// Sets who may do what with a file.
     pub fn set_mode(&self, path: &str, mode: u32) {
+        let path = self.root.join(path);
+        if mode & 0o111 != 0 && path.is_file() {
+            return make_executable(&path);
+        }
         let mode = fs::Permissions::from_mode(mode);
-        fs::set_permissions(self.root.join(path), mode).expect("modes can be set");
+        fs::set_permissions(path, mode).expect("modes can be set");
     }
 
     /// The project's root, free of symbolic links.
@@ -147,4 +151,14 @@ impl Sandbox {
     pub fn outside(&self) -> &Path {
         self.dir.path()
     }
+}
+
+/// Makes a file executable that was just written.
+///
+/// By another process, as a new file: while this one starts programs in other threads, each of them
+/// may for an instant hold what is open for writing here, and the system refuses to run that.
+pub fn make_executable(path: &Path) {
+    let script = "cp -- \"$0\" \"$0~\" && chmod 755 \"$0~\" && mv -- \"$0~\" \"$0\"";
+    let made = Command::new("sh").args(["-c", script]).arg(path).status();
+    assert!(made.expect("there is a shell").success());
 }

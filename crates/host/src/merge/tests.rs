@@ -193,9 +193,8 @@ fn a_target_that_moves_meanwhile_is_noticed() {
             "#!/bin/sh\ngit update-ref {RUN} {other}\nprintf '[GNUPG:] SIG_CREATED ' >&2\necho s\n"
         ),
     );
-    use std::os::unix::fs::PermissionsExt;
     let program = repository.root().join(".git/sign");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::test_repository::make_executable(&program);
     repository.say(&["config", "gpg.program", &program.to_string_lossy()]);
     assert_eq!(merge(&repository.git, &job(&repository)).unwrap(), MergeOutcome::Moved);
     assert_eq!(repository.say(&["rev-parse", RUN]), other);

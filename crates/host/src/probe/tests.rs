@@ -1,7 +1,6 @@
 //! Programs that answer, do not answer, and are not there.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use super::*;
@@ -15,7 +14,7 @@ fn script(dir: &tempfile::TempDir, body: &str) -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 fn write(path: &std::path::Path, body: &str) {
     fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    crate::test_repository::make_executable(path);
 }
 
 #[test]

@@ -79,11 +79,8 @@ fn d45_a_real_failure_is_told_from_nothing_to_commit() {
     assert_eq!(ran.stdout, "nothing");
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 fn make_executable(project: &Sandbox, path: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(project.root().join(path), mode).expect("it was just written");
+    project.set_mode(path, 0o755);
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]

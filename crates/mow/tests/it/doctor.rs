@@ -1,8 +1,6 @@
 //! `mow doctor`: each thing that can be wrong is found, with its place and what to do.
-#![expect(clippy::disallowed_methods, reason = "the tests install programs of their own")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use mow_testkit::sandbox::Sandbox;
 use serde_json::Value;
@@ -109,7 +107,7 @@ fn agents_in_the_path_are_shown_with_their_version() {
     let bin = project.root().with_file_name("bin");
     for (name, body) in [("claude", "echo '9.9.9 (Claude Code)'"), ("wt", "echo 'wt 0.9'")] {
         project.write(&format!("../bin/{name}"), format!("#!/bin/sh\n{body}\n"));
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        mow_testkit::sandbox::make_executable(&bin.join(name));
     }
     let (_, report) = report(&project, &[]);
     let agent = check(&report, "machine", "agent");

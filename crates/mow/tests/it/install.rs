@@ -41,11 +41,9 @@ fn the_shim_behaves_like_mow_itself() {
 
 #[test]
 fn a_mow_in_the_path_comes_first() {
-    use std::os::unix::fs::PermissionsExt;
     let project = sandbox().file("path/mow", "#!/bin/sh\necho \"other $*\"\nexit 7\n");
     let other = project.root().join("path");
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(other.join("mow"), mode).unwrap();
+    mow_testkit::sandbox::make_executable(&other.join("mow"));
     let _ = project.call(["install", "shim", "."]).run().quietly();
     let path = format!("{}:{PATH}", other.display());
     let run = node(&project, &project.root().join("mow-tools.cjs"), &["a", "b c"], &path);

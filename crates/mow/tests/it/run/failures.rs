@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "the tests write the user's hooks")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use mow_testkit::field::{ALL, phase, plan, task};
 
@@ -54,7 +53,7 @@ fn a_hook_that_says_no_fails_the_plan_with_its_words() {
     let hook = field.top().join(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\necho 'no weeds, please' >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    mow_testkit::sandbox::make_executable(&hook);
     let ran = field.ends(&ALL, 1);
     assert!(ran.contains("no weeds, please"), "{ran}");
     fs::remove_file(hook).unwrap();
