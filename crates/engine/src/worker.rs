@@ -40,7 +40,8 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
     }
-    let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt));
+    // What the lead says follows from its own journal, so nothing is lost by not syncing it here.
+    let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt)).without_sync();
     let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());
     let Some(Note::Brief(brief)) = brief else {
         return Err(EngineError::refused(
