@@ -87,10 +87,14 @@ impl Site {
 /// Loads a project's settings with the environment laid over them.
 pub fn config(project: &Project) -> Result<Config, EngineError> {
     let bytes = disk::read(&project.planning.join("config.json"))?.unwrap_or_default();
-    let config = Config::parse(&bytes).unwrap_or_default();
+    Ok(overridden(Config::parse(&bytes).unwrap_or_default()))
+}
+
+/// Lays the settings of the environment over those of the file.
+pub fn overridden(config: Config) -> Config {
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Ok(config.with_overrides(variables))
+    config.with_overrides(variables)
 }
 
 /// The worktree of a phase.

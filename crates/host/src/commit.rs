@@ -67,6 +67,13 @@ pub fn identity_ok(git: &Git) -> Result<(), CommitError> {
     Ok(())
 }
 
+/// Returns whether a person has told git who they are; an address that git makes up of the machine's
+/// name does not count.
+pub fn has_identity(git: &Git) -> Result<bool, GitError> {
+    let ask = |who| git.ask(&["-c", "user.useConfigOnly=true", "var", who]);
+    Ok(ask("GIT_AUTHOR_IDENT")?.success && ask("GIT_COMMITTER_IDENT")?.success)
+}
+
 /// Commits changes; `None` when there are none.
 ///
 /// With [`Paths::Only`] nothing else goes in, even when it is staged.

@@ -5,11 +5,12 @@
 //! their commands become messages to the lead, the others are refused with the command to use.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
 use mow_core::worker::Event;
+use mow_engine::lead::lead_lock;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
 use mow_store::journal::Journal;
@@ -27,11 +28,6 @@ pub(crate) struct Worker {
     pub(crate) phase: String,
     pub(crate) run: String,
     pub(crate) attempt: String,
-}
-
-/// Returns the file that the lead of a run keeps locked for as long as it lives.
-pub(crate) fn lead_lock(project: &Project) -> PathBuf {
-    project.engine_dir.join("locks/lead.lock")
 }
 
 /// Returns the worker that is calling; `None` for a person, or when no run is live.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+pub(crate) use mow_engine::clock::{now_text as now, today};
+pub(crate) use mow_engine::site::overridden;
 use mow_host::git::Git;
 use mow_store::config::Config;
 use mow_store::disk;
@@ -109,13 +111,6 @@ impl Context {
     }
 }
 
-/// Lays the settings of the environment over those of the file.
-pub(crate) fn overridden(config: Config) -> Config {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    config.with_overrides(variables)
-}
-
 /// Returns the user's home directory.
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
@@ -131,17 +126,7 @@ fn cache_dir() -> PathBuf {
         .join("mow")
 }
 
-/// Returns the time in the form all files use: UTC, milliseconds, `Z`.
-pub(crate) fn now() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
-}
-
 /// Returns the time in milliseconds since 1970, as journals have it.
 pub(crate) fn now_ms() -> u64 {
     u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
-}
-
-/// Returns the date in UTC, as all files have it.
-pub(crate) fn today() -> String {
-    Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

@@ -13,6 +13,7 @@ mod corpus;
 pub mod dashboard;
 pub mod digest;
 pub mod disk;
+pub mod exclude;
 pub mod frontmatter;
 pub mod journal;
 pub mod json_edit;

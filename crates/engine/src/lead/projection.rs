@@ -16,7 +16,7 @@ use mow_store::roadmap::{self, Lookup};
 use mow_store::state::active::{self, RowChange, RowError};
 use mow_store::state::advance;
 use mow_store::state::transition::{self, Target};
-use mow_store::{dashboard, requirements};
+use mow_store::{dashboard, exclude, requirements};
 
 use super::merge::is_live;
 use crate::EngineError;
@@ -171,20 +171,9 @@ impl Projection {
 
     /// Keeps the dashboard's files out of git, without touching the user's files.
     pub(super) fn hide_feed(&self) -> Result<(), EngineError> {
-        let Some(repository) = &self.site.project.repository else { return Ok(()) };
         let below = self.site.below_top().join(".planning");
         let line = format!("/{}/dashboard-*", below.display());
-        let common = &repository.common_dir;
-        let writer = Writer::open_engine(&self.site.project, WAIT_DEFAULT)?.with_root(common)?;
-        writer.create_dir(&common.join("info"))?;
-        writer.update(&common.join("info/exclude"), |old| {
-            let old = old.unwrap_or_default();
-            if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
-                return Ok::<_, EngineError>(None);
-            }
-            let close: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
-            Ok(Some([old, close, line.as_bytes(), b"\n"].concat()))
-        })?;
+        exclude::add(&self.site.project, &line)?;
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod files;
 
 use std::path::{Path, PathBuf};
 
+use mow_host::commit::has_identity;
 use mow_host::git::Git;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use serde::Serialize;
@@ -106,9 +107,7 @@ fn check_unused(dir: &Path) -> Result<(), Failure> {
 
 fn commit(git: &Git) -> Result<(), Failure> {
     git.run(&["init", "--quiet", "-b", "main"])?;
-    // Without this setting git would make up an address from the machine's name.
-    let ask = |who| git.ask(&["-c", "user.useConfigOnly=true", "var", who]);
-    if !ask("GIT_AUTHOR_IDENT")?.success || !ask("GIT_COMMITTER_IDENT")?.success {
+    if !has_identity(git)? {
         git.run(&["config", "user.name", "mow demo"])?;
         git.run(&["config", "user.email", "demo@mow.invalid"])?;
     }

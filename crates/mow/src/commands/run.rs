@@ -17,6 +17,7 @@ use mow_engine::lead::{
     Behind, Choice, Chosen, Session, Start, choose, follow_last, leave_out_done, unfinished,
 };
 use mow_engine::site::Site;
+use mow_host::commit::has_identity;
 use mow_host::git::Git;
 use mow_store::phase_dirs;
 use mow_store::project::Project;
@@ -182,8 +183,7 @@ fn check_repository(project: &Project) -> Result<(), Failure> {
         let message = "the repository has no commits yet, so there is nothing to start from";
         return Err(Failure::refused(message).hint("git add -A && git commit"));
     }
-    let ask = |who| git.ask(&["-c", "user.useConfigOnly=true", "var", who]);
-    if !ask("GIT_AUTHOR_IDENT")?.success || !ask("GIT_COMMITTER_IDENT")?.success {
+    if !has_identity(&git)? {
         let message = "git does not know who you are, so nothing could be committed";
         return Err(Failure::refused(message)
             .hint("git config user.name NAME && git config user.email ADDRESS"));

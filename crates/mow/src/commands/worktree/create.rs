@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
-use mow_store::disk::{Lock, WAIT_DEFAULT, Writer};
+use mow_store::disk::Lock;
 use mow_store::manifest::Worktree;
 use mow_store::phase_dirs::{self, PhaseDirs};
 use mow_store::project::Project;
-use mow_store::project::repository::Repository;
 use mow_store::worktree_home::{self, Home, is_plain_name};
-use mow_store::{disk, planning_copy, roadmap};
+use mow_store::{disk, exclude, planning_copy, roadmap};
 use serde_json::{Value, json};
 
 use super::place::{below_top, home, main_planning, phase_number};
@@ -197,20 +196,7 @@ fn add(git: &Git, path: &Path, branch: &str) -> Result<bool, Failure> {
 /// Keeps the home out of git without touching the user's files.
 fn ignore(home: &Home) -> Result<(), Failure> {
     let Some(line) = home.ignore_line() else { return Ok(()) };
-    let Some(repository) = Repository::find(&home.root) else { return Ok(()) };
-    let project = Project::find_or_cwd(&home.root)?;
-    let writer = Writer::open_engine(&project, WAIT_DEFAULT)?.with_root(&repository.common_dir)?;
-    let file = repository.common_dir.join("info/exclude");
-    writer.create_dir(&repository.common_dir.join("info"))?;
-    writer.update(&file, |old| {
-        let old = old.unwrap_or_default();
-        if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
-            return Ok::<_, Failure>(None);
-        }
-        let close: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
-        Ok(Some([old, close, line.as_bytes(), b"\n"].concat()))
-    })?;
-    Ok(())
+    Ok(exclude::add(&Project::find_or_cwd(&home.root)?, &line)?)
 }
 
 /// Gives the worktree the planning files of the main root and a STATUS.md for its phase.
