@@ -115,7 +115,7 @@ impl Session {
         world.stay = stay;
         world.take_up(&lead)?;
         drive(&mut lead, &mut world)?;
-        world.finish(&lead)?;
+        world.finish(&lead);
         Ok(lead)
     }
 }

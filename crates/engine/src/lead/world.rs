@@ -356,10 +356,15 @@ impl<'a> LeadWorld<'a> {
     }
 
     /// Brings the planning files up to date at the end.
-    pub(super) fn finish(&mut self, lead: &Lead) -> Result<(), EngineError> {
+    ///
+    /// How the run stands does not depend on them, so what cannot be written is only said.
+    pub(super) fn finish(&mut self, lead: &Lead) {
         let dirty = std::mem::take(&mut self.dirty);
-        self.projection.write(lead, &dirty)?;
-        self.projection.feed(&std::mem::take(&mut self.news))
+        let news = std::mem::take(&mut self.news);
+        let written = self.projection.write(lead, &dirty);
+        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
+            self.warn(format!("cannot write the planning files: {}", error.sentence()));
+        }
     }
 
     /// Has worktrees made for what starts next.
