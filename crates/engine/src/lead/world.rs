@@ -433,8 +433,12 @@ impl World<Lead> for LeadWorld<'_> {
                 if super::merge::is_live(&self.site, target)? {
                     self.dirty.extend(lead.phases.keys());
                     let dirty = std::mem::take(&mut self.dirty);
-                    self.projection.write(lead, &dirty)?;
-                    self.projection.write_progress(lead)?;
+                    let drawn = self.projection.write(lead, &dirty);
+                    let drawn = drawn.and_then(|()| self.projection.write_progress(lead));
+                    if let Err(error) = drawn {
+                        let problem = error.sentence();
+                        self.warn(format!("cannot write the planning files: {problem}"));
+                    }
                     picture = super::merge::shared(&self.site, None)?;
                 } else {
                     picture = super::merge::shared(&self.site, Some(commit))?;
