@@ -74,6 +74,7 @@ impl Session {
     pub fn open(start: Start<'_>) -> Result<Self, EngineError> {
         let project = start.project.in_main_worktree()?;
         let lock = take_lead(&project)?;
+        failpoint::enter(failpoint::Role::Lead);
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
             Some((run, lead)) => (run, lead),

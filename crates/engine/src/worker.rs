@@ -30,6 +30,7 @@ use world::WorkerWorld;
 /// A second process for the same attempt ends at once, so that it does not matter how often a
 /// worker is started.
 pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+    failpoint::enter(failpoint::Role::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = site.run.life_lock(&phase, attempt);
     let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
