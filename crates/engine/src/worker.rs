@@ -37,6 +37,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
     let (journal, said) = Journal::open(&path, &header)?;
+    failpoint::reach("worker.journal.opened");
     if !said.is_empty() {
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
@@ -50,8 +51,11 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
             "workers are started by `mow run`",
         ));
     };
+    failpoint::reach("worker.begun");
     let desk = Desk::new(site, &brief)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
     let mut world = WorkerWorld::new(desk, journal, inbox, begin);
-    drive(&mut Worker::default(), &mut world)
+    drive(&mut Worker::default(), &mut world)?;
+    failpoint::reach("worker.ended");
+    Ok(())
 }

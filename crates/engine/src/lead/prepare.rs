@@ -34,6 +34,7 @@ pub(super) fn prepare(
             return Ok(Outcome::Failed { reason });
         }
     }
+    failpoint::reach("prepare.begun");
     let place = site.worktree(phase)?;
     if let Some(reason) = claim(site, phase, attempt, &place)? {
         return Ok(Outcome::Failed { reason });
@@ -42,6 +43,7 @@ pub(super) fn prepare(
         Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
     let prepared = phase_worktree::prepare(site.top(), &job)
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("prepare.made");
     let git = Git::at_top(&place.path);
     if attempt == 1 && prepared.behind {
         // Work of an earlier run goes on from what has been merged since.
@@ -55,9 +57,12 @@ pub(super) fn prepare(
     // What the phase itself did is what comes after the point where it left the target.
     let fork = git.run(&["merge-base", "HEAD", base])?.text();
     give_planning(site, &place, phase)?;
+    failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
     restore_stash(site, &place, phase, &git)?;
+    failpoint::reach("prepare.stashed");
     note_in_manifest(site, &place, phase)?;
+    failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }
 
@@ -68,6 +73,7 @@ pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result
         let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
         phase_worktree::prepare(site.top(), &job)
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("ahead.made");
     }
     Ok(())
 }
@@ -111,6 +117,7 @@ fn claim(
         }
         Ok::<_, EngineError>(Some(claims.render()))
     })?;
+    failpoint::reach("claim.taken");
     Ok(held)
 }
 
@@ -125,6 +132,7 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
         let released = claims.release(&key, &worktree, &phase.to_string());
         Ok::<_, EngineError>(released.then(|| claims.render()))
     })?;
+    failpoint::reach("claim.released");
     Ok(())
 }
 
@@ -202,6 +210,7 @@ fn bring_changes(
     for file in changed {
         writer.create_dir(target.join(&file).parent().unwrap_or(&target))?;
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("prepare.change.brought");
     }
     Ok(())
 }
@@ -228,10 +237,13 @@ fn restore_stash(
                 format!("git stash apply {commit}"),
             ));
         }
+        failpoint::reach("stash.applied");
         let subject = format!("wip({}): bring back stashed work", phase.padded());
         commit::commit_paths(git, &Paths::All, &subject, &[("Mow-Phase", &phase.to_string())])
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("stash.committed");
         git.stash_drop(&commit)?;
+        failpoint::reach("stash.dropped");
     }
     change_manifest(site, place, &[("stash_ref", json!(null))])
 }
