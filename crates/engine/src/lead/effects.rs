@@ -79,7 +79,6 @@ fn perform(
         Effect::End { phase, attempt } => {
             let token = site.token(phase, *attempt);
             process::end_token(&token, END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
-            failpoint::reach("end.done");
             Ok(Outcome::Done)
         }
         Effect::Merge { phase, attempt, commit, onto } => {
