@@ -92,6 +92,7 @@ pub fn commit_paths(
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
+    failpoint::reach("commit.staged");
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
     let message = with_trailers(message, trailers);
@@ -104,6 +105,7 @@ pub fn commit_paths(
         worktree.ask_with(&args, &changed)?
     };
     if answer.success {
+        failpoint::reach("commit.made");
         return head(worktree).map(Some);
     }
     // Why it failed is only asked now: it hardly ever does.
@@ -133,6 +135,7 @@ pub fn commit_mark(
     if !answer.success {
         return Err(refused(worktree, &answer)?);
     }
+    failpoint::reach("commit.marked");
     head(worktree)
 }
 

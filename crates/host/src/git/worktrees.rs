@@ -172,6 +172,16 @@ impl Git {
         Ok(self.stashes()?.into_iter().find(|commit| !before.contains(commit)))
     }
 
+    /// Finds the newest stash of the checked-out branch with a message, as [`Self::stash_push`] makes.
+    pub fn stash_named(&self, message: &str) -> Result<Option<String>, GitError> {
+        let Some(branch) = self.current_branch()? else { return Ok(None) };
+        let wanted = format!("On {branch}: {message}");
+        let answer = self.run(&["stash", "list", "-z", "--format=%H %gs"])?;
+        let stashes = parse_names(&answer.stdout);
+        let mut pairs = stashes.iter().filter_map(|line| line.split_once(' '));
+        Ok(pairs.find(|(_, subject)| *subject == wanted).map(|(commit, _)| commit.to_owned()))
+    }
+
     /// Takes a stash off the list by its commit; one that is not listed is left alone.
     pub fn stash_drop(&self, commit: &str) -> Result<(), GitError> {
         let place = self.stashes()?.iter().position(|listed| listed == commit);
