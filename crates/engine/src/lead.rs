@@ -4,6 +4,7 @@
 //! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
 //! [`Session::open`] and [`Session::run`].
 
+mod drawing;
 mod effects;
 mod feed;
 mod merge;

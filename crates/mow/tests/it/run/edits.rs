@@ -1,5 +1,9 @@
 //! A person edits planning files while they are in use: what was written stays, and counts.
 
+use std::time::Duration;
+
+use mow_store::disk::Lock;
+use mow_store::project::Project;
 use mow_testkit::field::{ALL, phase, plan, task};
 
 use super::{field, sown};
@@ -105,4 +109,28 @@ fn a_circle_is_said_and_left_alone_until_it_is_mended() {
     assert!(status.success(), "{said}");
     assert!(said.contains("ROADMAP.md is left as it was: dependency cycle: 2 → 3 → 2"), "{said}");
     field.inspect();
+}
+
+#[test]
+fn planning_files_that_somebody_keeps_locked_hold_up_no_worker() {
+    let tasks = vec![task("meet 1"), task("meet 2"), task("meet 3\necho 1 > crop")];
+    let field = field(&[phase("1", &[]).with(plan(tasks))]);
+    let lead = field.start(&ALL);
+    field.reached("1");
+    let project = Project::find(&field.root()).unwrap();
+    let lock = Lock::acquire(&project.lock_path(), Duration::from_secs(30)).unwrap();
+    for (point, done) in [("1", 1), ("2", 2)] {
+        field.open(point);
+        field.until_event(&format!("task {done}"), |event| {
+            event["report"]["report"] == "task_done" && event["report"]["task"] == done
+        });
+    }
+    drop(lock);
+    field.open("3");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    // A lead that waits for the lock gives up before it hears of the second task.
+    assert!(!said.contains("cannot write the planning files"), "{said}");
+    field.inspect();
+    assert!(field.text(".planning/STATE.md").contains("complete"));
 }
