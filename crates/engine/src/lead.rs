@@ -78,7 +78,7 @@ impl Session {
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
             Some((run, lead)) => (run, lead),
-            None => (new_run_id(), Lead::default()),
+            None => (new_run_id(&project.tag()), Lead::default()),
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
@@ -121,9 +121,19 @@ impl Session {
     }
 }
 
-/// Returns the file that a lead keeps locked for as long as it lives.
+/// Returns the file that the lead of a project keeps locked for as long as it lives.
 pub fn lead_lock(project: &Project) -> PathBuf {
-    project.engine_dir.join("locks/lead.lock")
+    lead_lock_of(&project.engine_dir, &project.tag())
+}
+
+/// Returns the file that is locked while the project of a run has a lead.
+pub fn lead_lock_for_run(engine_dir: &Path, run: &str) -> PathBuf {
+    lead_lock_of(engine_dir, run_files::tag(run))
+}
+
+fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
+    let dash = if tag.is_empty() { "" } else { "-" };
+    engine_dir.join(format!("locks/lead{dash}{tag}.lock"))
 }
 
 fn take_lead(project: &Project) -> Result<Lock, EngineError> {
@@ -174,7 +184,7 @@ pub fn parse_events(dir: &RunDir, record: &Record) -> Result<Vec<Event>, EngineE
 
 /// Returns the last run of a project that is not over, with its state.
 pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(project)? else { return Ok(None) };
     let dir = RunDir::new(&project.engine_dir, &run)?;
     let (lead, records) = load(&dir)?;
     let is_over = lead.standing() == Standing::Done;
@@ -185,7 +195,7 @@ pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineErr
 /// not, and the command that makes it.
 pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(&project)? else { return Ok(None) };
     let site = Site::new(&project, &run, exe)?;
     let (lead, _) = load(&site.run)?;
     if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
@@ -213,10 +223,11 @@ pub struct Behind {
 }
 
 /// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id() -> String {
+fn new_run_id(tag: &str) -> String {
     let now = jiff::Timestamp::now();
     let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
+    let unique = format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16);
+    run_files::name(&unique, tag)
 }
 
 /// Returns the branch that a run's work is for, and where it stands.

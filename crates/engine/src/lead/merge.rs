@@ -86,7 +86,7 @@ pub(super) fn merge(
         ("last_commit", json!(commit)),
         ("status", json!("merged")),
     ];
-    change_manifest(site, &place, &fields)?;
+    change_manifest(&place, &fields)?;
     release(site, phase)?;
     Ok(Outcome::Merged { commit })
 }

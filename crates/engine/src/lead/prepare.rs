@@ -56,8 +56,8 @@ pub(super) fn prepare(
     let fork = git.run(&["merge-base", "HEAD", base])?.text();
     give_planning(site, &place, phase)?;
     bring_changes(site, &place, phase, &fork)?;
-    restore_stash(site, &place, phase, &git)?;
-    note_in_manifest(site, &place, phase)?;
+    restore_stash(&place, phase, &git)?;
+    note_in_manifest(&place, phase)?;
     Ok(Outcome::Prepared { base: fork })
 }
 
@@ -207,12 +207,7 @@ fn bring_changes(
 }
 
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
-fn restore_stash(
-    site: &Site,
-    place: &Place,
-    phase: &PhaseNumber,
-    git: &Git,
-) -> Result<(), EngineError> {
+fn restore_stash(place: &Place, phase: &PhaseNumber, git: &Git) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
@@ -233,10 +228,10 @@ fn restore_stash(
             .map_err(|error| EngineError::Host(error.into()))?;
         git.stash_drop(&commit)?;
     }
-    change_manifest(site, place, &[("stash_ref", json!(null))])
+    change_manifest(place, &[("stash_ref", json!(null))])
 }
 
-fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let head = Git::at_top(&place.path).commit_of("HEAD")?;
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -257,17 +252,17 @@ fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(site, place, &fields)
+    change_manifest(place, &fields)
 }
 
 /// Changes the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    site: &Site,
     place: &Place,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    let project = &site.project;
-    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    // The lock that commands about worktrees take.
+    let project = Project::find_or_cwd(&place.home.root)?;
+    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
     if place.home.path().starts_with(&project.root) {
         writer.create_dir(&place.home.path())?;
     }
