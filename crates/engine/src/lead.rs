@@ -77,7 +77,10 @@ impl Session {
         let lock = take_lead(&project)?;
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
-            Some((run, lead)) => (run, lead),
+            Some((run, lead)) => {
+                keep_target(&run, &lead, start.target.as_deref())?;
+                (run, lead)
+            }
             None => (new_run_id(&project.tag()), Lead::default()),
         };
         let site = Site::new(&project, &run, start.exe)?;
@@ -189,6 +192,17 @@ pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineErr
     let (lead, records) = load(&dir)?;
     let is_over = lead.standing() == Standing::Done;
     Ok((!records.is_empty() && !is_over).then_some((run, lead)))
+}
+
+/// Refuses another branch than the one that an unfinished run is for.
+pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), EngineError> {
+    match wanted.filter(|wanted| *wanted != lead.target) {
+        None => Ok(()),
+        Some(wanted) => Err(EngineError::refused(
+            format!("run {run} is not finished and is for {}, not for {wanted}", lead.target),
+            "finish it with mow run --all, or give it up with mow cancel && mow run --all",
+        )),
+    }
 }
 
 /// Lets the branch of the last run follow once more, where it did not; returns why it still does
