@@ -6,7 +6,7 @@ use mow_store::disk::Lock;
 use mow_store::project::Project;
 use mow_testkit::field::{ALL, phase, plan, task};
 
-use super::{field, sown};
+use super::{answer_all, field, sown};
 
 #[test]
 fn a_phase_that_is_added_joins_in() {
@@ -108,6 +108,26 @@ fn a_circle_is_said_and_left_alone_until_it_is_mended() {
     let (status, said) = lead.end();
     assert!(status.success(), "{said}");
     assert!(said.contains("ROADMAP.md is left as it was: dependency cycle: 2 → 3 → 2"), "{said}");
+    field.inspect();
+}
+
+#[test]
+fn a_roadmap_that_turns_bad_while_a_run_is_taken_up_stops_nothing() {
+    let phases = [sown("1", &[], "").undiscussed(), sown("2", &["1"], ""), sown("3", &["2"], "")];
+    let field = field(&phases);
+    field.ends(&ALL, 5); // phase 1 waits for answers
+    field.write(".planning/phases/01-field-1/remark.md", "A remark of a person.\n");
+    let mut lead = field.call(&["run", "--all", "--plain"]).on_terminal();
+    lead.wait_for("Commit them and go on?");
+    let good = field.text(".planning/ROADMAP.md");
+    field.edit(".planning/ROADMAP.md", "**Depends on**: Phase 1", "**Depends on**: Phase 3");
+    lead.type_in("y\n");
+    let (status, said) = lead.end();
+    assert!(said.contains("ROADMAP.md is left as it was: dependency cycle"), "{said}");
+    assert_eq!(status.code(), Some(5), "it still waits for answers: {said}");
+    field.write(".planning/ROADMAP.md", good);
+    answer_all(&field, "Barley.");
+    field.run_all();
     field.inspect();
 }
 
