@@ -4,6 +4,7 @@
 //! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
 //! [`Session::open`] and [`Session::run`].
 
+mod drawing;
 mod effects;
 mod feed;
 mod merge;
@@ -78,8 +79,11 @@ impl Session {
         failpoint::reach("lead.locked");
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
-            Some((run, lead)) => (run, lead),
-            None => (new_run_id(), Lead::default()),
+            Some((run, lead)) => {
+                keep_target(&run, &lead, start.target.as_deref())?;
+                (run, lead)
+            }
+            None => (new_run_id(&project.tag()), Lead::default()),
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
@@ -125,9 +129,19 @@ impl Session {
     }
 }
 
-/// Returns the file that a lead keeps locked for as long as it lives.
+/// Returns the file that the lead of a project keeps locked for as long as it lives.
 pub fn lead_lock(project: &Project) -> PathBuf {
-    project.engine_dir.join("locks/lead.lock")
+    lead_lock_of(&project.engine_dir, &project.tag())
+}
+
+/// Returns the file that is locked while the project of a run has a lead.
+pub fn lead_lock_for_run(engine_dir: &Path, run: &str) -> PathBuf {
+    lead_lock_of(engine_dir, run_files::tag(run))
+}
+
+fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
+    let dash = if tag.is_empty() { "" } else { "-" };
+    engine_dir.join(format!("locks/lead{dash}{tag}.lock"))
 }
 
 fn take_lead(project: &Project) -> Result<Lock, EngineError> {
@@ -178,18 +192,29 @@ pub fn parse_events(dir: &RunDir, record: &Record) -> Result<Vec<Event>, EngineE
 
 /// Returns the last run of a project that is not over, with its state.
 pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(project)? else { return Ok(None) };
     let dir = RunDir::new(&project.engine_dir, &run)?;
     let (lead, records) = load(&dir)?;
     let is_over = lead.standing() == Standing::Done;
     Ok((!records.is_empty() && !is_over).then_some((run, lead)))
 }
 
+/// Refuses another branch than the one that an unfinished run is for.
+pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), EngineError> {
+    match wanted.filter(|wanted| *wanted != lead.target) {
+        None => Ok(()),
+        Some(wanted) => Err(EngineError::refused(
+            format!("run {run} is not finished and is for {}, not for {wanted}", lead.target),
+            "finish it with mow run --all, or give it up with mow cancel && mow run --all",
+        )),
+    }
+}
+
 /// Lets the branch of the last run follow once more, where it did not; returns why it still does
 /// not, and the command that makes it.
 pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(&project)? else { return Ok(None) };
     let site = Site::new(&project, &run, exe)?;
     let (lead, _) = load(&site.run)?;
     if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
@@ -217,10 +242,11 @@ pub struct Behind {
 }
 
 /// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id() -> String {
+fn new_run_id(tag: &str) -> String {
     let now = jiff::Timestamp::now();
     let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
+    let unique = format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16);
+    run_files::name(&unique, tag)
 }
 
 /// Returns the branch that a run's work is for, and where it stands.

@@ -9,7 +9,7 @@ use mow_store::config::Config;
 use mow_store::disk;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
-use mow_store::worktree_home::{self, Home};
+use mow_store::worktree_home::Home;
 use mow_store::{manifest, phase_dirs};
 
 use crate::EngineError;
@@ -62,12 +62,12 @@ impl Site {
 
     /// Returns where the project lies below the top of its repository.
     pub fn below_top(&self) -> &Path {
-        self.project.root.strip_prefix(self.top()).unwrap_or(Path::new(""))
+        self.project.below_top()
     }
 
     /// Returns the home of the worktrees.
     pub fn home(&self) -> Result<Home, EngineError> {
-        Ok(Home::resolve(self.top(), &self.config()?)?)
+        Ok(Home::resolve(self.top(), &self.config()?, &self.project.tag())?)
     }
 
     /// Returns the name, path and branch of a phase's worktree: those it has, or is to have.
@@ -79,7 +79,7 @@ impl Site {
         let name = known.map_or_else(|| home.name(phase), |(name, _)| name.to_owned());
         let text = |key: &str| known.and_then(|(_, entry)| entry.text(key));
         let path = text("path").map_or_else(|| home.dir.join(&name), PathBuf::from);
-        let branch = text("branch").unwrap_or_else(|| worktree_home::branch(phase));
+        let branch = text("branch").unwrap_or_else(|| home.branch(phase));
         Ok(Place { path: home.root.join(path), name, branch, home })
     }
 

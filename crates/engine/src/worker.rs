@@ -15,6 +15,7 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::Note;
 use mow_core::worker::{Input, Worker};
 use mow_host::life::Life;
+use mow_host::own_output::OwnOutput;
 use mow_host::process;
 use mow_store::journal::{Journal, Tail};
 
@@ -41,6 +42,8 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
     }
+    let log = site.run.log(&phase, attempt);
+    let _output = OwnOutput::bound(&log).map_err(EngineError::io("keep a log"))?;
     // What the lead says follows from its own journal, so nothing is lost by not syncing it here.
     let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt)).without_sync();
     let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());

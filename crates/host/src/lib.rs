@@ -11,6 +11,7 @@ pub mod follow;
 pub mod git;
 pub mod life;
 pub mod merge;
+pub mod own_output;
 pub mod pager;
 pub mod phase_worktree;
 pub mod probe;

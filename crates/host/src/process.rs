@@ -92,7 +92,8 @@ pub struct StartWorker {
     pub env: Vec<(String, String)>,
     /// Where it runs.
     pub cwd: PathBuf,
-    /// The file that its output is appended to.
+    /// The file that its output is appended to; the worker keeps it short with
+    /// [`crate::own_output::OwnOutput`].
     pub log: PathBuf,
     /// Its life lock, which it must take over with [`crate::life::Life::hold`].
     pub life: PathBuf,

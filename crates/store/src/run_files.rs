@@ -23,6 +23,7 @@ use thiserror::Error;
 
 use crate::disk::{self, DiskError};
 use crate::journal::Header;
+use crate::project::Project;
 use crate::worktree_home::is_plain_name;
 
 /// A name that cannot be the name of a run.
@@ -125,7 +126,19 @@ fn home(engine_dir: &Path) -> PathBuf {
     engine_dir.join("runs")
 }
 
-/// Lists the runs, oldest first. Their names begin with the time, so the order is that of the names.
+/// Makes the name of a run of the project with a tag, of a word that no other run has.
+pub fn name(unique: &str, tag: &str) -> String {
+    let dot = if tag.is_empty() { "" } else { "." };
+    format!("{unique}{dot}{tag}")
+}
+
+/// Returns the tag of the project that a run is for; empty for the one at the repository's top.
+pub fn tag(run: &str) -> &str {
+    run.split_once('.').map_or("", |(_, tag)| tag)
+}
+
+/// Lists the runs of all projects of a repository, oldest first. Their names begin with the time, so
+/// the order is that of the names.
 pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
     let home = home(engine_dir);
     let failed = |source| DiskError::Io { action: "read directory", path: home.clone(), source };
@@ -148,7 +161,8 @@ pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
     Ok(runs)
 }
 
-/// Returns the newest run, if there was one.
-pub fn latest(engine_dir: &Path) -> Result<Option<String>, DiskError> {
-    Ok(runs(engine_dir)?.pop())
+/// Returns the newest run of a project, if there was one.
+pub fn latest(project: &Project) -> Result<Option<String>, DiskError> {
+    let wanted = project.tag();
+    Ok(runs(&project.engine_dir)?.into_iter().rfind(|run| tag(run) == wanted))
 }

@@ -423,6 +423,17 @@ fn a_late_failure_to_end_a_worker_hurts_nobody() {
 }
 
 #[test]
+fn a_worktree_without_a_sensible_answer_fails_its_phase() {
+    let mut table = Table::diamond(Settings::default());
+    // Nobody answers so; a phase that waited for a better answer would wait for ever.
+    table.finish(|e| matches!(e, Effect::Prepare { .. }), Outcome::Done);
+    assert_eq!(table.status("1"), Status::Failed);
+    assert!(table.lead.phases[&number("1")].why.contains("no worktree"));
+    assert!(table.lead.live().next().is_none(), "its slot is free");
+    assert_eq!(table.lead.standing(), Standing::Failed);
+}
+
+#[test]
 fn an_older_commit_is_not_taken_for_the_work_of_a_new_attempt() {
     let mut table = Table::diamond(Settings::default());
     table.complete("1");

@@ -7,6 +7,8 @@ use std::time::Duration;
 use mow_core::lead::{Effect, Outcome};
 use mow_core::phase::PhaseNumber;
 use mow_host::process;
+use mow_store::disk::Lock;
+use mow_store::worktree_home::worktrees_lock;
 
 use super::world::Wake;
 use crate::EngineError;
@@ -14,6 +16,9 @@ use crate::site::Site;
 
 /// How long processes may take to end when they are asked to.
 pub(super) const END_GRACE: Duration = Duration::from_secs(5);
+
+/// How long another mow may take to change the repository.
+const CHANGED_WITHIN: Duration = Duration::from_secs(600);
 
 /// What does the work.
 pub(super) struct Hands {
@@ -38,12 +43,12 @@ impl Hands {
         let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
         let repository = Arc::clone(&self.repository);
         let act = move || {
-            let changes_repository = !matches!(effect, Effect::Start { .. } | Effect::End { .. });
-            let guard = changes_repository
-                .then(|| repository.lock().unwrap_or_else(PoisonError::into_inner));
-            let outcome = perform(&site, &effect, &picture)
-                .unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
-            drop(guard);
+            let act = || perform(&site, &effect, &picture);
+            let done = match effect {
+                Effect::Start { .. } | Effect::End { .. } => act(),
+                _ => alone(&site, &repository, act),
+            };
+            let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
@@ -57,12 +62,24 @@ impl Hands {
         let (site, repository) = (Arc::clone(&self.site), Arc::clone(&self.repository));
         let act = move || {
             for phase in phases {
-                let _guard = repository.lock().unwrap_or_else(PoisonError::into_inner);
-                super::prepare::make_ahead(&site, &phase, &base).ok();
+                let act = || super::prepare::make_ahead(&site, &phase, &base);
+                alone(&site, &repository, act).ok();
             }
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
     }
+}
+
+/// Does something while nobody else changes the repository: no other thread, no lead of another
+/// project in it, and no command that makes worktrees.
+fn alone<T>(
+    site: &Site,
+    repository: &Mutex<()>,
+    act: impl FnOnce() -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    let _ours = repository.lock().unwrap_or_else(PoisonError::into_inner);
+    let _all = Lock::acquire(&worktrees_lock(&site.project), CHANGED_WITHIN)?;
+    act()
 }
 
 fn perform(

@@ -89,7 +89,7 @@ pub(super) fn merge(
         ("last_commit", json!(commit)),
         ("status", json!("merged")),
     ];
-    change_manifest(site, &place, &fields)?;
+    change_manifest(&place, &fields)?;
     failpoint::reach("merge.noted");
     release(site, phase)?;
     failpoint::reach("merge.ended");

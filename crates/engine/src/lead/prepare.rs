@@ -66,9 +66,9 @@ pub(super) fn prepare(
     give_planning(site, &place, phase)?;
     failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
-    restore_stash(site, &place, phase, &fork)?;
+    restore_stash(&place, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    note_in_manifest(site, &place, phase)?;
+    note_in_manifest(&place, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }
@@ -225,12 +225,7 @@ fn bring_changes(
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
 ///
 /// The commit names the stash, so that one that is back already is not brought back again.
-fn restore_stash(
-    site: &Site,
-    place: &Place,
-    phase: &PhaseNumber,
-    fork: &str,
-) -> Result<(), EngineError> {
+fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
@@ -249,7 +244,7 @@ fn restore_stash(
         git.stash_drop(&stash)?;
         failpoint::reach("stash.dropped");
     }
-    change_manifest(site, place, &[("stash_ref", json!(null))])
+    change_manifest(place, &[("stash_ref", json!(null))])
 }
 
 /// Applies a stash to a worktree.
@@ -278,7 +273,7 @@ fn apply_stash(
     ))
 }
 
-fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let head = Git::at_top(&place.path).commit_of("HEAD")?;
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -299,17 +294,17 @@ fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(site, place, &fields)
+    change_manifest(place, &fields)
 }
 
 /// Changes the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    site: &Site,
     place: &Place,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    let project = &site.project;
-    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    // The lock that commands about worktrees take.
+    let project = Project::find_or_cwd(&place.home.root)?;
+    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
     if place.home.path().starts_with(&project.root) {
         writer.create_dir(&place.home.path())?;
     }

@@ -11,6 +11,7 @@ mod failures;
 mod kills;
 mod people;
 mod places;
+mod projects;
 mod signals;
 
 use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::{Child, ExitStatus};
 use std::thread::{self, JoinHandle};
 
+use crate::call::Call;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A command on its way. Whoever forgets about it kills it.
@@ -14,8 +15,9 @@ pub struct Going {
 }
 
 impl Going {
-    /// Takes charge of a command that was started with its output piped.
-    pub fn new(mut child: Child) -> Self {
+    /// Starts a call and lets it go on.
+    pub fn of(call: Call) -> Self {
+        let mut child = call.spawn();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let said = thread::spawn(move || {
             let read = |from: Option<Box<dyn Read + Send>>| {

@@ -6,7 +6,6 @@
 
 use mow_host::git::{Git, parse_names};
 use mow_store::roadmap::milestone::current_milestone;
-use mow_store::worktree_home;
 use serde_json::{Value, json};
 
 use super::create::path_of;
@@ -51,7 +50,7 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let git = Git::new(&home.root);
     let entry = manifest::entry(&home, &number)?;
     let branch = entry.as_ref().and_then(|(_, entry)| entry.text("branch"));
-    let branch = branch.unwrap_or_else(|| worktree_home::branch(&number));
+    let branch = branch.unwrap_or_else(|| home.branch(&number));
     if !git.branch_exists(&branch)? {
         return Err(Failure::refused(format!("there is no branch {branch}"))
             .hint(format!("mow worktree create {}", args.phase)));

@@ -97,7 +97,7 @@ impl Play {
             call = call.env("MOW_FAILPOINT", blows.join(" "));
             call = call.env("MOW_FAILPOINT_MARK", outside.join("mark"));
         }
-        Going::new(call.spawn())
+        Going::of(call)
     }
 
     #[track_caller]
