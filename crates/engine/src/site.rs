@@ -1,6 +1,7 @@
 //! Where a run takes place: the project, its worktrees, the files of the run.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
 use mow_store::config::Config;
@@ -11,6 +12,12 @@ use mow_store::worktree_home::{self, Home};
 use mow_store::{manifest, phase_dirs};
 
 use crate::EngineError;
+
+/// Returns a setting in minutes, of which there may be a part; `None` when it is switched off.
+pub fn minutes(config: &Config, key: &str) -> Option<Duration> {
+    let minutes = config.lookup(key)?.as_f64().filter(|minutes| *minutes > 0.0)?;
+    Duration::try_from_secs_f64(minutes * 60.0).ok()
+}
 
 /// Where a run takes place.
 #[derive(Clone, Debug)]

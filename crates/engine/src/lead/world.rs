@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::Face;
 use super::effects::{END_GRACE, Hands};
 use super::feed;
+use super::health::Health;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
@@ -86,6 +87,7 @@ pub(super) struct LeadWorld<'a> {
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
     interrupts: u32,
+    health: Health,
     /// What was said already.
     warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
@@ -127,6 +129,7 @@ impl<'a> LeadWorld<'a> {
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
+            health: Health::default(),
             warned: BTreeSet::new(),
             first: true,
         }
@@ -158,7 +161,9 @@ impl<'a> LeadWorld<'a> {
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
         self.dirty.extend(lead.phases.keys());
-        let events = self.site.config()?.lookup("messages.events");
+        let config = self.site.config()?;
+        self.health.hung_after(crate::site::minutes(&config, "multi_phase.stuck_after_min"));
+        let events = config.lookup("messages.events");
         self.lean = events.is_some_and(|events| events == "lean");
         self.projection.hide_feed()?;
         for track in lead.live() {
@@ -402,6 +407,8 @@ impl World<Lead> for LeadWorld<'_> {
             next = self.receiver.try_recv().ok();
         }
         self.look(lead, &mut inputs)?;
+        let now = self.clock.now();
+        self.health.look(&self.site, lead, now, &mut inputs);
         for (phase, attempt) in gone {
             // Everything it wrote is read by now: it was gone before we looked.
             inputs.push(Input::Gone { phase, attempt });
