@@ -261,7 +261,7 @@ impl Worker {
                 self.stumble(plan, reason);
             }
             (_, Outcome::Failed { reason }) => match effect.plan() {
-                Some(plan) => self.stumble(&plan.to_owned(), reason),
+                Some(plan) => self.stumble(plan, reason),
                 None => {
                     self.tries += 1;
                     self.problem = Some(reason.clone());

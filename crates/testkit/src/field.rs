@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::call::{Call, Ran};
 use crate::sandbox::Sandbox;
 
-pub use going::{Going, kill};
+pub use going::{Going, go_on, kill, stop};
 pub use plans::{Phase, Plan, Task, phase, plan, task};
 pub use processes::{cpu, forks, marked, memory_kb};
 

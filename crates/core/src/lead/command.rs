@@ -176,19 +176,14 @@ impl Draft<'_> {
     fn go_on(&mut self, track: &Track, item: &Item, text: &str) {
         let phase = track.spec.number;
         match (item.ask.kind, text) {
-            (ItemKind::Stuck, _) => {
-                if track.status == Status::Running {
-                    let (key, question) = (item.ask.key.clone(), item.ask.question.clone());
-                    let answer = Answer { key, question, text: text.to_owned() };
-                    self.tell(track, Note::Answer(answer));
-                }
+            (ItemKind::Stuck, _) if track.status == Status::Running => {
+                let (key, question) = (item.ask.key.clone(), item.ask.question.clone());
+                let answer = Answer { key, question, text: text.to_owned() };
+                self.tell(track, Note::Answer(answer));
             }
-            (ItemKind::Hung, RETRY | FAIL) => {
-                if track.status == Status::Running {
-                    self.end(phase, &format!("its worker hung, and a person decided: {text}"));
-                }
+            (ItemKind::Hung, RETRY | FAIL) if track.status == Status::Running => {
+                self.end(phase, &format!("its worker hung, and a person decided: {text}"));
             }
-            (ItemKind::Hung, _) => {}
             (ItemKind::Failed, RETRY) => {
                 self.take_back_refusals(phase);
                 self.move_to(phase, Status::Waiting, "a person wants it tried again");
@@ -199,7 +194,7 @@ impl Draft<'_> {
             (ItemKind::Conflict, _) => {
                 self.move_to(phase, Status::Failed, "a person gave its merge up");
             }
-            (ItemKind::Failed | ItemKind::Breaker, _) => {}
+            (ItemKind::Failed | ItemKind::Breaker | ItemKind::Stuck | ItemKind::Hung, _) => {}
             _ if track.status == Status::Parked && track.open_items <= 1 => {
                 self.move_to(phase, Status::Waiting, "it was answered");
             }

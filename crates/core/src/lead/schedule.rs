@@ -132,8 +132,10 @@ fn next_start(lead: &Lead) -> Option<PhaseNumber> {
 /// that may start while it is at work.
 pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let Settings { max_agents, max_workers, .. } = lead.settings;
-    // It is live itself, with one agent until it is told how many.
-    let free = (max_agents.max(1) + 1).saturating_sub(lead.agents_taken());
+    let given: usize = lead.live().map(|track| track.agents).sum();
+    let free = max_agents.saturating_sub(given);
+    // It is one of them itself.
+    let starting = lead.live().filter(|track| track.agents == 0).count().max(1);
     let slots = max_workers.max(1).saturating_sub(lead.live.len());
     let behind_it = lead.dependents.get(&phase);
     let is_free = |number: &&PhaseNumber| behind_it.is_none_or(|behind| !behind.contains(number));
@@ -142,7 +144,7 @@ pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let is_next = |number: &&PhaseNumber| lead.phases[*number].status == Status::Waiting;
     let soon: BTreeSet<_> =
         behind.filter(is_next).filter(is_free).chain(&lead.ready).take(slots).collect();
-    (free / (1 + soon.len())).max(1)
+    (free / (starting + soon.len())).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {

@@ -54,10 +54,11 @@ pub(super) fn go_on(worker: &Worker, found: &Found) -> Next {
     let plans: Vec<_> =
         found.plans.iter().filter(|plan| worker.beside.contains(&plan.id)).collect();
     let is_stopped = found.settings.strict && !worker.blocked.is_empty();
-    if !worker.gathered && !is_stopped {
-        if let Some(next) = begin(worker, &plans) {
-            return next;
-        }
+    if !worker.gathered
+        && !is_stopped
+        && let Some(next) = begin(worker, &plans)
+    {
+        return next;
     }
     if !worker.busy.is_empty() {
         return Next::Wait;

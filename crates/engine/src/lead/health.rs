@@ -5,6 +5,7 @@
 //! anyway. Nothing is ended here: a person is asked.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mow_core::item::ItemKind;
@@ -61,36 +62,37 @@ impl Health {
         let keys: Vec<_> = live.iter().map(|track| (track.spec.number, track.attempt)).collect();
         self.workers.retain(|key, _| keys.contains(key));
         for track in live {
-            self.feel(site, lead, track, now, inputs);
+            let phase = track.spec.number;
+            let is_hung = |kind| kind == ItemKind::Hung;
+            let asked = lead.open_items().any(|i| i.phase == Some(phase) && is_hung(i.ask.kind));
+            let lock = site.run.life_lock(&phase, track.attempt);
+            inputs.extend(self.feel(track, &lock, asked, now));
         }
     }
 
-    fn feel(&mut self, site: &Site, lead: &Lead, track: &Track, now: u64, inputs: &mut Vec<Input>) {
+    /// Looks at one worker; returns what has changed.
+    fn feel(&mut self, track: &Track, lock: &Path, asked: bool, now: u64) -> Option<Input> {
         let (phase, attempt) = (track.spec.number, track.attempt);
-        let lock = site.run.life_lock(&phase, attempt);
-        let beat = life::last_beat(&lock);
+        let beat = life::last_beat(lock);
         let fresh = || Seen { beat, beat_seen_at: now, stopped_since: None, told: false };
         let seen = self.workers.entry((phase, attempt)).or_insert_with(fresh);
         if seen.beat != beat {
             (seen.beat, seen.beat_seen_at) = (beat, now);
         }
-        // A worker that has ended and whose end nobody noticed yet does not hang.
-        let holder = life::holder(&lock).ok().flatten();
+        let holder = life::holder(lock).ok().flatten();
         let is_stopped = holder.is_some_and(process::is_stopped);
         seen.stopped_since = if is_stopped { seen.stopped_since.or(Some(now)) } else { None };
         let signs = signs(seen, now, self.stopped_max_ms);
-        let is_open = |kind| kind == ItemKind::Hung;
-        let asked = lead.open_items().any(|i| i.phase == Some(phase) && is_open(i.ask.kind));
         match signs {
             Some(signs) if !seen.told => {
                 seen.told = true;
-                inputs.push(Input::Hung { phase, attempt, signs });
+                Some(Input::Hung { phase, attempt, signs })
             }
             None if asked || seen.told => {
                 seen.told = false;
-                inputs.push(Input::Awake { phase, attempt });
+                Some(Input::Awake { phase, attempt })
             }
-            _ => {}
+            _ => None,
         }
     }
 }

@@ -57,7 +57,7 @@ impl Desk {
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let mark = format!("{plan}/{number}");
         let marks = [(TASK_KEY, mark.clone()), (BESIDE_KEY, mark)];
-        let commit = self.commit(&subject, &marks, Part::Declared(files))?;
+        let commit = self.commit(&subject, &marks, Part::Declared(&files))?;
         Ok(Outcome::Committed { commit })
     }
 

@@ -164,7 +164,7 @@ impl Desk {
         &self,
         subject: &str,
         marks: &[(&str, String)],
-        part: Part,
+        part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
         let (phase, attempt) = (self.brief.phase.to_string(), self.brief.attempt.to_string());
         let mut trailers = vec![("Mow-Phase", phase.as_str()), ("Mow-Attempt", attempt.as_str())];
@@ -179,7 +179,7 @@ impl Desk {
         };
         let git = self.git();
         let _guard = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = match &part {
+        let made = match part {
             Part::Declared(files) => commit::commit_beside(&git, files, subject, &trailers),
             _ => commit::commit_paths(&git, &paths, subject, &trailers),
         };
@@ -207,14 +207,14 @@ pub(super) struct Job<'a> {
 }
 
 /// What a commit is made of.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) enum Part {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'a> {
     /// Everything but planning files.
     Code,
     /// The planning files of the phase.
     Papers,
     /// Only these files and directories, while other plans are at work in the others.
-    Declared(Vec<String>),
+    Declared(&'a [String]),
 }
 
 /// Returns the word that commits of a plan begin with.

@@ -5,12 +5,14 @@
 //! code, each task and each plan committed once, nothing broken, nothing running.
 
 mod bad_input;
+mod beside;
 mod edits;
 mod failures;
 mod kills;
 mod people;
 mod places;
 mod signals;
+mod stuck;
 
 use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};
 

@@ -14,7 +14,7 @@ struct Hands {
 
 impl Hands {
     /// Begins with some plans and agents, up to the first effect of the execute stage.
-    fn new(found: Found, agents: usize) -> Self {
+    fn new(found: &Found, agents: usize) -> Self {
         let brief = Brief {
             run: "r".to_owned(),
             phase: PhaseNumber::whole(3),
@@ -100,7 +100,7 @@ fn apart(plans: &[(&str, usize, &[&str])]) -> Found {
 #[test]
 fn plans_apart_run_at_once_and_are_checked_when_all_rest() {
     let found = apart(&[("p1", 2, &["a"]), ("p2", 1, &["b"]), ("p3", 1, &["c"])]);
-    let mut hands = Hands::new(found, 2);
+    let mut hands = Hands::new(&found, 2);
     assert_eq!(hands.going(), ["clear p1 p2 p3"]);
     hands.end("clear", Outcome::Done);
     assert_eq!(hands.going(), ["p1/1 beside", "p2/1 beside"], "as many as there are agents");
@@ -125,33 +125,33 @@ fn plans_apart_run_at_once_and_are_checked_when_all_rest() {
 
 #[test]
 fn plans_in_each_others_way_run_in_order() {
-    let first = |found: Found, agents: usize| Hands::new(found, agents).going();
+    let first = |found: &Found, agents: usize| Hands::new(found, agents).going();
     let both = || apart(&[("p1", 1, &["src"]), ("p2", 1, &["docs"])]);
-    assert_eq!(first(both(), 2), ["clear p1 p2"]);
-    assert_eq!(first(both(), 1), ["p1/1"], "one agent");
+    assert_eq!(first(&both(), 2), ["clear p1 p2"]);
+    assert_eq!(first(&both(), 1), ["p1/1"], "one agent");
     let off = Found { settings: Settings::default(), ..both() };
-    assert_eq!(first(off, 2), ["p1/1"], "switched off");
-    assert_eq!(first(apart(&[("p1", 1, &["src"]), ("p2", 1, &["src/a"])]), 2), ["p1/1"]);
-    assert_eq!(first(apart(&[("p1", 1, &[]), ("p2", 1, &["b"]), ("p3", 1, &["c"])]), 2), ["p1/1"]);
+    assert_eq!(first(&off, 2), ["p1/1"], "switched off");
+    assert_eq!(first(&apart(&[("p1", 1, &["src"]), ("p2", 1, &["src/a"])]), 2), ["p1/1"]);
+    assert_eq!(first(&apart(&[("p1", 1, &[]), ("p2", 1, &["b"]), ("p3", 1, &["c"])]), 2), ["p1/1"]);
     let mut later = both();
     later.plans[1].wave = 2;
-    assert_eq!(first(later, 2), ["p1/1"], "another wave");
+    assert_eq!(first(&later, 2), ["p1/1"], "another wave");
     let mut behind = both();
     behind.plans[1].depends_on = vec!["p1".to_owned()];
-    assert_eq!(first(behind, 2), ["p1/1"], "one depends on the other");
+    assert_eq!(first(&behind, 2), ["p1/1"], "one depends on the other");
     let mut asks = both();
     asks.plans[1].tasks[0].question = Some("Well?".to_owned());
-    assert_eq!(first(asks, 2), ["p1/1"], "a person is needed");
+    assert_eq!(first(&asks, 2), ["p1/1"], "a person is needed");
     let mut alone = both();
     alone.plans[1].alone = true;
-    assert_eq!(first(alone, 2), ["p1/1"], "it was undone before");
+    assert_eq!(first(&alone, 2), ["p1/1"], "it was undone before");
     let mixed = apart(&[("p1", 1, &["a"]), ("p2", 1, &["a/b"]), ("p3", 1, &["c"])]);
-    assert_eq!(first(mixed, 2), ["clear p1 p3"], "the rest comes after");
+    assert_eq!(first(&mixed, 2), ["clear p1 p3"], "the rest comes after");
 }
 
 #[test]
 fn a_failure_lets_the_others_end_their_task_and_no_more() {
-    let mut hands = Hands::new(apart(&[("p1", 2, &["a"]), ("p2", 2, &["b"])]), 2);
+    let mut hands = Hands::new(&apart(&[("p1", 2, &["a"]), ("p2", 2, &["b"])]), 2);
     hands.end("clear", Outcome::Done);
     hands.end("p1/1", Outcome::Failed { reason: "exit 1".to_owned() });
     assert_eq!(hands.going(), ["p2/1 beside"]);
@@ -166,7 +166,7 @@ fn a_failure_lets_the_others_end_their_task_and_no_more() {
 fn what_does_not_pass_is_undone_and_done_again_by_itself() {
     let mut found = apart(&[("p1", 2, &["a"]), ("p2", 1, &["b"])]);
     found.settings.tries_max = 2;
-    let mut hands = Hands::new(found, 2);
+    let mut hands = Hands::new(&found, 2);
     hands.end("clear", Outcome::Done);
     hands.commit("p1/1");
     hands.commit("p1/2");
@@ -184,7 +184,7 @@ fn what_does_not_pass_is_undone_and_done_again_by_itself() {
 
 #[test]
 fn undeclared_changes_fail_the_phase() {
-    let mut hands = Hands::new(apart(&[("p1", 1, &["a"]), ("p2", 1, &["b"])]), 2);
+    let mut hands = Hands::new(&apart(&[("p1", 1, &["a"]), ("p2", 1, &["b"])]), 2);
     hands.end("clear", Outcome::Done);
     hands.commit("p1/1");
     hands.commit("p2/1");
@@ -197,7 +197,7 @@ fn blockers_beside_others() {
     for strict in [false, true] {
         let mut found = apart(&[("p1", 1, &["a"]), ("p2", 2, &["b"])]);
         found.settings.strict = strict;
-        let mut hands = Hands::new(found, 2);
+        let mut hands = Hands::new(&found, 2);
         hands.end("clear", Outcome::Done);
         hands.end("p1/1", Outcome::Blocked { text: "which?".to_owned() });
         hands.commit("p2/1");
@@ -218,7 +218,7 @@ fn tasks_that_an_earlier_attempt_left_unchecked_are_checked_before_the_plan_clos
     let mut found = planned(vec![plan("p1", 1, &[], 1)]);
     found.plans[0].tasks_done = BTreeSet::from([1]);
     found.plans[0].unchecked = true;
-    let mut hands = Hands::new(found, 1);
+    let mut hands = Hands::new(&found, 1);
     assert_eq!(hands.going(), ["check p1"]);
     hands.end("check", Outcome::Undone { task: 1, reason: "exit 1".to_owned() });
     assert_eq!(hands.going(), ["checkpoint failed"]);
@@ -227,7 +227,7 @@ fn tasks_that_an_earlier_attempt_left_unchecked_are_checked_before_the_plan_clos
 #[test]
 fn halts_wait_for_all_and_cut_all_off() {
     for (how, cut) in [(Halt::Paused, false), (Halt::Cancelled, true)] {
-        let mut hands = Hands::new(apart(&[("p1", 2, &["a"]), ("p2", 2, &["b"])]), 2);
+        let mut hands = Hands::new(&apart(&[("p1", 2, &["a"]), ("p2", 2, &["b"])]), 2);
         hands.end("clear", Outcome::Done);
         hands.put(&Input::Told(Note::Halt { how }));
         assert_eq!(hands.going().contains(&"interrupt None".to_owned()), cut);
@@ -244,7 +244,7 @@ fn halts_wait_for_all_and_cut_all_off() {
 #[test]
 fn a_person_decides_about_what_is_stuck() {
     for choice in ["wait", "retry", "fail"] {
-        let mut hands = Hands::new(planned(vec![plan("p1", 1, &[], 1)]), 1);
+        let mut hands = Hands::new(&planned(vec![plan("p1", 1, &[], 1)]), 1);
         let id = hands.id("p1/1");
         let stuck = Input::Stuck { id, signs: "no output for 12 min".to_owned() };
         hands.put(&stuck);
@@ -278,7 +278,7 @@ fn a_person_decides_about_what_is_stuck() {
 
 #[test]
 fn what_moves_again_takes_its_question_back_and_may_be_stuck_again() {
-    let mut hands = Hands::new(planned(vec![plan("p1", 1, &[], 1)]), 1);
+    let mut hands = Hands::new(&planned(vec![plan("p1", 1, &[], 1)]), 1);
     let id = hands.id("p1/1");
     let stuck = Input::Stuck { id, signs: "CPU 0.0 s in 12 min".to_owned() };
     hands.put(&stuck);
