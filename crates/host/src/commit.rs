@@ -94,14 +94,11 @@ pub fn commit_paths(
     if changed.is_empty() {
         return Ok(None);
     }
-    identity_ok(worktree)?;
     // As a list that git reads, for there may be more of them than an argument list takes.
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
-    if nothing_differs(worktree, &changed)? {
-        return Ok(None);
-    }
+    failpoint::reach("commit.staged");
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
     let message = with_trailers(message, trailers);
@@ -113,10 +110,21 @@ pub fn commit_paths(
         args.extend(["--only"].iter().chain(&from_list));
         worktree.ask_with(&args, &changed)?
     };
-    if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
+    if answer.success {
+        failpoint::reach("commit.made");
+        return head(worktree).map(Some);
     }
-    head(worktree).map(Some)
+    // Why it failed is only asked now: it hardly ever does.
+    if nothing_differs(worktree, &changed)? {
+        return Ok(None);
+    }
+    Err(refused(worktree, &answer)?)
+}
+
+/// Returns why a commit failed.
+fn refused(worktree: &Git, answer: &Answer) -> Result<CommitError, CommitError> {
+    identity_ok(worktree)?;
+    Ok(CommitError::Refused { output: said(answer) })
 }
 
 /// Commits the changes of some paths while others work in the same worktree.
@@ -133,6 +141,7 @@ pub fn commit_beside(
     let made = commit_paths(index.git(), &Paths::Only(paths.to_vec()), message, trailers)?;
     if let Some(commit) = &made {
         refresh(worktree, commit)?;
+        failpoint::reach("commit.indexed");
     }
     Ok(made)
 }
@@ -176,6 +185,7 @@ pub fn undo(
     let restore = ["--literal-pathspecs", "restore", "--staged", "--worktree", &source];
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     git.run_with(&[&restore[..], &from_list].concat(), &changed)?;
+    failpoint::reach("undo.restored");
     let message = with_trailers(message, trailers);
     let commit = ["commit", "--quiet", "--cleanup=whitespace", "--message", &message];
     let answer = git.ask(&commit)?;
@@ -191,15 +201,15 @@ pub fn commit_mark(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
-    identity_ok(worktree)?;
     let message = with_trailers(message, trailers);
     // The user's hooks check changes; here are none.
     let args =
         ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
     let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
     if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
+        return Err(refused(worktree, &answer)?);
     }
+    failpoint::reach("commit.marked");
     head(worktree)
 }
 

@@ -5,6 +5,7 @@
 //! run that came to its end, however often it was disturbed.
 
 mod going;
+mod picture;
 mod plans;
 mod processes;
 
@@ -268,8 +269,10 @@ impl Field {
     #[track_caller]
     pub fn inspect(&self) {
         for key in ["Mow-Task", "Mow-Plan"] {
+            let undone = self.trailers("Mow-Undone");
+            let once = |what: &String| 1 + undone.get(what).copied().unwrap_or_default();
             let twice: Vec<_> =
-                self.trailers(key).into_iter().filter(|(_, count)| *count != 1).collect();
+                self.trailers(key).into_iter().filter(|(what, n)| *n != once(what)).collect();
             assert!(twice.is_empty(), "{key} more than once: {twice:?}");
         }
         let said = self.git(&["fsck", "--no-dangling", "--no-progress"]);
@@ -279,6 +282,8 @@ impl Field {
         let mut locks = Vec::new();
         find_locks(&self.top().join(".git"), &mut locks);
         assert!(locks.is_empty(), "left behind: {locks:?}");
+        assert_eq!(self.strays(), Vec::<PathBuf>::new(), "left behind");
+        assert_eq!(self.held(), Vec::<PathBuf>::new(), "still locked");
     }
 
     /// Checks a run against one that nobody disturbed.

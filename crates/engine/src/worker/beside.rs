@@ -33,6 +33,7 @@ impl Desk {
     /// Puts aside what an earlier attempt left, before plans run side by side.
     pub(super) fn clear(&self, plans: &[String]) -> Result<Outcome, EngineError> {
         self.set_aside(&plans.join("+"), &[])?;
+        failpoint::reach("beside.cleared");
         Ok(Outcome::Done)
     }
 
@@ -54,10 +55,12 @@ impl Desk {
         if let Some(outcome) = self.act(&Job { task, label: &label, env: &env, files: &watched })? {
             return Ok(outcome);
         }
+        failpoint::reach("beside.acted");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let mark = format!("{plan}/{number}");
         let marks = [(TASK_KEY, mark.clone()), (BESIDE_KEY, mark)];
         let commit = self.commit(&subject, &marks, Part::Declared(&files))?;
+        failpoint::reach("beside.committed");
         Ok(Outcome::Committed { commit })
     }
 
@@ -78,6 +81,7 @@ impl Desk {
             .filter(|path| !declared.iter().any(|above| apart::covers(above, path)))
             .collect();
         let kept = self.set_aside(&plans.join("+"), &[])?;
+        failpoint::reach("beside.gathered");
         if strays.is_empty() {
             return Ok(Outcome::Done);
         }
@@ -112,6 +116,7 @@ impl Desk {
                 return Ok(Outcome::Undone { task: number, reason });
             }
         }
+        failpoint::reach("beside.checked");
         let code = self.code()?;
         for check in parsed.tasks.iter().flat_map(super::task::checks) {
             self.note_passed(&code, &check);
@@ -128,13 +133,15 @@ impl Desk {
             ("Mow-Phase", self.brief.phase.to_string()),
             ("Mow-Attempt", self.brief.attempt.to_string()),
         ];
-        let marks = (from..=through).map(|task| (UNDONE_KEY, format!("{plan}/{task}")));
+        let done = (from..=through).filter(|task| of(*task).is_some());
+        let marks = done.map(|task| (UNDONE_KEY, format!("{plan}/{task}")));
         trailers.extend(marks);
         let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let subject = format!("revert({plan}): task {from} does not pass its check");
         let files = self.declared(plan)?;
         commit::undo(&self.git(), &files, &format!("{first}^"), &subject, &trailers)
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("beside.undone");
         Ok(())
     }
 }

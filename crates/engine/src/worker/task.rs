@@ -33,6 +33,7 @@ impl Desk {
             return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
         self.set_aside(&format!("{plan}-{number}"), &[])?;
+        failpoint::reach("task.cleared");
         let parsed = self.plan(plan)?;
         let Some(task) = parsed.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
@@ -42,12 +43,15 @@ impl Desk {
         if let Some(outcome) = self.act(&job)? {
             return Ok(outcome);
         }
+        failpoint::reach("task.acted");
         if let Some(reason) = self.check(&job)? {
             return Ok(self.unless_stopped(Outcome::Failed { reason }));
         }
+        failpoint::reach("task.checked");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let commit =
             self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        failpoint::reach("task.committed");
         let code = self.code()?;
         for check in checks(task) {
             self.note_passed(&code, &check);
@@ -96,6 +100,7 @@ impl Desk {
         }
         let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
         let kept = rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("task.rescued");
         let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");
         let tracked: Vec<_> =
             answer.stdout.split(|byte| *byte == 0).filter(is_tracked).map(|e| &e[3..]).collect();
@@ -103,8 +108,10 @@ impl Desk {
             let restore = ["--literal-pathspecs", "restore", "--source=HEAD", "--staged"];
             let from = ["--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
             git.plumbing().run_with(&[&restore[..], &from].concat(), &tracked.join(&0))?;
+            failpoint::reach("task.restored");
         }
         git.plumbing().run(&with_paths(&["clean", "--quiet", "-d", "--force", "--"]))?;
+        failpoint::reach("task.cleaned");
         Ok(kept.map(|kept| kept.name))
     }
 

@@ -7,6 +7,7 @@
 mod bad_input;
 mod beside;
 mod edits;
+mod failpoints;
 mod failures;
 mod kills;
 mod people;
