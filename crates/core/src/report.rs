@@ -71,6 +71,11 @@ pub enum Report {
         /// The question.
         ask: Ask,
     },
+    /// What a question was about has come to an end by itself.
+    Settled {
+        /// The key of the question.
+        key: String,
+    },
     /// Something worth knowing.
     Note {
         /// A sentence.
@@ -149,6 +154,8 @@ pub enum Note {
         /// Why.
         how: Halt,
     },
+    /// A person answered a question that it asked without waiting for it.
+    Answer(Answer),
 }
 
 /// What a worker must know to begin.
@@ -166,4 +173,11 @@ pub struct Brief {
     pub base: String,
     /// What people have answered so far.
     pub answers: Vec<Answer>,
+    /// How many agents it may have at work at a time.
+    #[serde(default = "one")]
+    pub agents: usize,
+}
+
+fn one() -> usize {
+    1
 }

@@ -7,6 +7,7 @@
 mod drawing;
 mod effects;
 mod feed;
+mod health;
 mod merge;
 mod prepare;
 mod projection;
@@ -278,7 +279,9 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
     let number = |key: &str| config.lookup(key).and_then(|value| value.as_u64());
     let text = |key: &str| config.value(key).and_then(|v| v.as_str()).map(str::to_owned);
     let default = Settings::default();
-    let workers = number("multi_phase.max_workers").and_then(|n| usize::try_from(n).ok());
+    let count = |key: &str| number(key).and_then(|n| usize::try_from(n).ok());
+    let workers = count("multi_phase.max_workers");
+    let agents = count("multi_phase.max_agents").unwrap_or(default.max_agents).max(1);
     let breaker = number("multi_phase.circuit_breaker")
         .or_else(|| number("multi_phase.circuit_breaker_threshold"));
     let merge = text("multi_phase.merge").or_else(|| text("multi_phase.merge_timing"));
@@ -288,6 +291,7 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
+        max_agents: agents,
         ..default
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
@@ -13,6 +14,12 @@ use mow_store::worktree_home::Home;
 use mow_store::{manifest, phase_dirs};
 
 use crate::EngineError;
+
+/// Returns a setting in minutes, of which there may be a part; `None` when it is switched off.
+pub fn minutes(config: &Config, key: &str) -> Option<Duration> {
+    let minutes = config.lookup(key)?.as_f64().filter(|minutes| *minutes > 0.0)?;
+    Duration::try_from_secs_f64(minutes * 60.0).ok()
+}
 
 /// Where a run takes place.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 //! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
 //! [`work`].
 
+mod beside;
 mod desk;
 mod evidence;
 mod look;
@@ -33,7 +34,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     failpoint::enter(failpoint::Role::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = site.run.life_lock(&phase, attempt);
-    let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
     let (journal, said) = Journal::open(&path, &header)?;
@@ -56,7 +57,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     failpoint::reach("worker.begun");
     let desk = Desk::new(site, &brief)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
-    let mut world = WorkerWorld::new(desk, journal, inbox, begin);
+    let mut world = WorkerWorld::new(desk, life, journal, inbox, begin);
     drive(&mut Worker::default(), &mut world)?;
     failpoint::reach("worker.ended");
     Ok(())

@@ -16,6 +16,7 @@ pub mod pager;
 pub mod phase_worktree;
 pub mod probe;
 pub mod process;
+pub mod pulse;
 pub mod rescue;
 pub mod shell;
 pub mod stop;

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::call::{Call, Ran};
 use crate::sandbox::Sandbox;
 
-pub use going::{Going, kill};
+pub use going::{Going, go_on, kill, stop};
 pub use plans::{Phase, Plan, Task, phase, plan, task};
 pub use processes::{cpu, forks, marked, memory_kb};
 
@@ -280,8 +280,10 @@ impl Field {
     #[track_caller]
     pub fn inspect(&self) {
         for key in ["Mow-Task", "Mow-Plan"] {
+            let undone = self.trailers("Mow-Undone");
+            let once = |what: &String| 1 + undone.get(what).copied().unwrap_or_default();
             let twice: Vec<_> =
-                self.trailers(key).into_iter().filter(|(_, count)| *count != 1).collect();
+                self.trailers(key).into_iter().filter(|(what, n)| *n != once(what)).collect();
             assert!(twice.is_empty(), "{key} more than once: {twice:?}");
         }
         let said = self.git(&["fsck", "--no-dangling", "--no-progress"]);

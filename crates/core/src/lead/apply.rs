@@ -103,7 +103,8 @@ fn begin_attempt(track: &mut Track, attempt: u32) {
         track.read_through = None;
         track.told = 0;
         track.due = None;
-        track.at = None;
+        track.at = BTreeMap::new();
+        track.agents = 0;
         track.asked = 0;
         track.commit = None;
     }
@@ -113,14 +114,22 @@ fn note(track: &mut Track, report: &Report, at: u64) {
     match report {
         Report::Stage { to, .. } => track.stage = Some(*to),
         Report::Plans { done, total } => track.plans = (*done, *total),
-        Report::PlanStarted { plan, tasks } => track.at = Some((plan.clone(), 0, *tasks)),
-        Report::TaskDone { task, .. } => {
+        Report::PlanStarted { plan, tasks } => {
+            track.at.insert(plan.clone(), (0, *tasks));
+        }
+        Report::TaskDone { plan, task, .. } => {
             track.deaths = 0;
-            if let Some((_, done, _)) = &mut track.at {
+            if let Some((done, _)) = track.at.get_mut(plan) {
                 *done = *task;
             }
         }
-        Report::PlanDone { .. } => track.deaths = 0,
+        Report::PlanDone { plan, .. } => {
+            track.deaths = 0;
+            track.at.remove(plan);
+        }
+        Report::Blocked { plan, .. } => {
+            track.at.remove(plan);
+        }
         _ => {}
     }
     if report.is_last() {
@@ -140,6 +149,11 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
             lead.last_start = Some(at);
             if let Some(track) = lead.phases.get_mut(phase) {
                 track.started.get_or_insert(at);
+            }
+        }
+        Effect::Start { brief } => {
+            if let Some(track) = lead.phases.get_mut(&brief.phase) {
+                track.agents = brief.agents;
             }
         }
         Effect::Tell { phase, n, .. } => {
@@ -232,7 +246,8 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             deaths: 0,
             stage: None,
             plans: (0, 0),
-            at: None,
+            at: BTreeMap::new(),
+            agents: 0,
             last: None,
             halt: None,
             commit: None,

@@ -112,6 +112,22 @@ pub enum Input {
         /// Which attempt.
         attempt: u32,
     },
+    /// A worker lives and shows no sign of it.
+    Hung {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+        /// The signs and their numbers, in words.
+        signs: String,
+    },
+    /// A worker shows signs of life again.
+    Awake {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// An effect came to its end.
     Finished {
         /// Its number.

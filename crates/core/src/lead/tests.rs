@@ -1,5 +1,7 @@
 //! A lead driven by hand: a diamond of four phases.
 
+mod stalls;
+
 use super::*;
 use crate::item::Ask;
 use crate::machine::step;

@@ -217,7 +217,7 @@ impl Report {
     /// Returns the report in a few words for people; `None` for what needs none.
     pub fn sentence(&self) -> Option<String> {
         Some(match self {
-            Self::Started { .. } | Self::Asked { .. } => return None,
+            Self::Started { .. } | Self::Asked { .. } | Self::Settled { .. } => return None,
             Self::Stage { to, artifact, .. } if artifact.is_empty() => {
                 format!("stage {}", to.name())
             }

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::Face;
 use super::drawing::Drawing;
 use super::effects::{END_GRACE, Hands};
+use super::health::Health;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
 use crate::clock::Clock;
@@ -74,6 +75,7 @@ pub(super) struct LeadWorld<'a> {
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
     interrupts: u32,
+    health: Health,
     /// What was said already.
     warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
@@ -111,6 +113,7 @@ impl<'a> LeadWorld<'a> {
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
+            health: Health::default(),
             warned: BTreeSet::new(),
             first: true,
         }
@@ -142,6 +145,8 @@ impl<'a> LeadWorld<'a> {
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
         self.drawing.take_up(lead)?;
+        let config = self.site.config()?;
+        self.health.hung_after(crate::site::minutes(&config, "multi_phase.stuck_after_min"));
         for track in lead.live() {
             if matches!(track.status, Status::Running | Status::Ending) {
                 self.attend(track.spec.number, track.attempt)?;
@@ -379,6 +384,8 @@ impl World<Lead> for LeadWorld<'_> {
             next = self.receiver.try_recv().ok();
         }
         self.look(lead, &mut inputs)?;
+        let now = self.clock.now();
+        self.health.look(&self.site, lead, now, &mut inputs);
         for (phase, attempt) in gone {
             // Everything it wrote is read by now: it was gone before we looked.
             inputs.push(Input::Gone { phase, attempt });

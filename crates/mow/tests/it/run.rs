@@ -5,6 +5,7 @@
 //! code, each task and each plan committed once, nothing broken, nothing running.
 
 mod bad_input;
+mod beside;
 mod edits;
 mod failpoints;
 mod failures;
@@ -13,6 +14,7 @@ mod people;
 mod places;
 mod projects;
 mod signals;
+mod stuck;
 
 use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};
 

@@ -76,6 +76,16 @@ fn signal(pid: u32, what: Signal) {
     kill_process(pid.expect("it is the number of a process"), what).ok();
 }
 
+/// Makes a process stand still.
+pub fn stop(pid: u32) {
+    signal(pid, Signal::STOP);
+}
+
+/// Lets a process go on that was made to stand still.
+pub fn go_on(pid: u32) {
+    signal(pid, Signal::CONT);
+}
+
 /// Kills a process at once.
 pub fn kill(pid: u32) {
     signal(pid, Signal::KILL);

@@ -144,16 +144,23 @@ impl Sim {
 
     fn begin_for(&mut self, key: Key, id: u64, effect: worker::Effect) {
         use worker::Effect;
-        let busy = self.processes[&key].worker.busy.as_ref().map(|(id, _)| *id);
-        match (&effect, busy) {
-            (Effect::Interrupt, Some(id)) => {
-                let after = self.delay(500);
-                self.after(after, Happening::CutOff { key, id });
+        match &effect {
+            Effect::Interrupt { of } => {
+                let busy: Vec<_> = self.processes[&key].worker.busy.keys().copied().collect();
+                for id in busy.into_iter().filter(|id| of.is_none_or(|of| of == *id)) {
+                    let after = self.delay(500);
+                    self.after(after, Happening::CutOff { key, id });
+                }
             }
-            (Effect::Interrupt | Effect::NoteStatus { .. }, _) => {}
+            Effect::NoteStatus { .. } => {}
             _ => {
-                let is_long = matches!(effect, Effect::RunTask { .. } | Effect::RunRole { .. });
-                let after = self.delay(if is_long { 20_000 } else { 1_000 });
+                if let Err(problem) = self.check_beside(key, id, &effect) {
+                    self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
+                }
+                let mut after = self.delay(if effect.is_long() { 20_000 } else { 1_000 });
+                if effect.is_long() && self.stalls() {
+                    after = self.stall(key, id, after);
+                }
                 self.after(after, Happening::Done { key, id, effect });
             }
         }
@@ -162,7 +169,7 @@ impl Sim {
     /// Ends what a worker was doing; it may crash before it learns that.
     pub(crate) fn finish(&mut self, key: Key, id: u64, effect: &worker::Effect) {
         let process = &self.processes[&key];
-        let is_busy = process.worker.busy.as_ref().is_some_and(|(busy, _)| *busy == id);
+        let is_busy = process.worker.busy.contains_key(&id);
         if !process.alive || !is_busy {
             return;
         }

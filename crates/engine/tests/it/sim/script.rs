@@ -25,6 +25,8 @@ pub(crate) struct Faults {
     pub(crate) stops: u64,
     /// A person says no.
     pub(crate) refusals: u64,
+    /// A command shows no sign of life for a long time, or a worker is stopped.
+    pub(crate) stalls: u64,
 }
 
 /// One simulated run.
@@ -47,6 +49,7 @@ impl Script {
         script.settings.circuit_breaker = [0, 2, 3][usize::try_from(dice.below(3)).unwrap()];
         script.settings.merge_at_once = dice.below(2) == 0;
         script.settings.stagger_ms = dice.below(2) * 100;
+        script.settings.max_agents = 1 + usize::try_from(dice.below(8)).unwrap();
         let calm = dice.below(10) == 0;
         if calm {
             return script;
@@ -59,6 +62,7 @@ impl Script {
             roadmap: dice.below(3),
             stops: dice.below(2),
             refusals: dice.below(2),
+            stalls: dice.below(4),
         };
         script
     }
