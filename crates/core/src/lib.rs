@@ -23,5 +23,6 @@ pub mod roadmap;
 pub mod slug;
 pub mod stage;
 pub mod team_color;
+pub mod touch;
 pub mod words;
 pub mod worker;

@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ahead;
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
 use crate::phase::PhaseNumber;
-use crate::report::{Halt, Report};
+use crate::report::{Brief, Halt, Report};
+use crate::stage::Stage;
 
 /// How long a worker may take to end after its last word.
 const EXIT_GRACE_MS: u64 = 10_000;
@@ -20,6 +22,9 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
     let before = phase.and_then(|phase| due(lead, phase));
     change(lead, event, at);
     let after = phase.and_then(|phase| due(lead, phase));
+    if let Some((phase, track)) = phase.and_then(|phase| Some((phase, lead.phases.get(&phase)?))) {
+        set_member(&mut lead.claims, phase, track.has_claim());
+    }
     if let Some(phase) = phase.filter(|_| before != after) {
         before.map(|due| lead.dues.remove(&(due, phase)));
         after.map(|due| lead.dues.insert((due, phase)));
@@ -55,9 +60,9 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 note(track, report, at);
             }
         }
-        Event::Moved { phase, attempt, to, why } => {
+        Event::Moved { phase, attempt, to, why, ahead } => {
             if let Some(track) = lead.phases.get_mut(phase) {
-                begin_attempt(track, *attempt);
+                begin_attempt(track, *attempt, *ahead);
                 track.why.clone_from(why);
                 track.since = at;
                 set_status(lead, *phase, *to);
@@ -95,9 +100,12 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
 }
 
 /// Forgets what belonged to an older attempt.
-fn begin_attempt(track: &mut Track, attempt: u32) {
+fn begin_attempt(track: &mut Track, attempt: u32, ahead: Option<Stage>) {
     if attempt != track.attempt {
         track.attempt = attempt;
+        track.through = ahead;
+        track.checked = matches!(track.last, Some(Report::Planned { .. }));
+        track.reserved = Vec::new();
         track.last = None;
         track.halt = None;
         track.read_through = None;
@@ -111,7 +119,11 @@ fn begin_attempt(track: &mut Track, attempt: u32) {
 
 fn note(track: &mut Track, report: &Report, at: u64) {
     match report {
-        Report::Stage { to, .. } => track.stage = Some(*to),
+        Report::Stage { to, .. } => {
+            track.stage = Some(*to);
+            track.executed |= *to >= Stage::Execute;
+        }
+        Report::Planned { files, .. } => track.planned = Some(files.clone()),
         Report::Plans { done, total } => track.plans = (*done, *total),
         Report::PlanStarted { plan, tasks } => track.at = Some((plan.clone(), 0, *tasks)),
         Report::TaskDone { task, .. } => {
@@ -138,8 +150,19 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
     match effect {
         Effect::Prepare { phase, .. } => {
             lead.last_start = Some(at);
-            if let Some(track) = lead.phases.get_mut(phase) {
+            let track = lead.phases.get_mut(phase);
+            if let Some(track) = track.filter(|track| track.through.is_none()) {
                 track.started.get_or_insert(at);
+            }
+        }
+        Effect::Start { brief } => {
+            if let Some(track) = lead.phases.get_mut(&brief.phase) {
+                track.reserved.clone_from(&brief.clear);
+            }
+        }
+        Effect::Gather { phase, .. } => {
+            if let Some(track) = lead.phases.get_mut(phase) {
+                track.gathering = true;
             }
         }
         Effect::Tell { phase, n, .. } => {
@@ -157,6 +180,22 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
     let effect = lead.open.remove(&id);
     lead.following &= !matches!(effect, Some(Effect::Follow { .. }));
     match (effect, outcome) {
+        (Some(Effect::Gather { phase, through, .. }), outcome) => {
+            if let Some(track) = lead.phases.get_mut(&phase) {
+                let is_lost = matches!(outcome, Outcome::Failed { .. });
+                track.gathering = false;
+                track.dropped |= is_lost || ahead::fell_through(track);
+                track.ahead = track.ahead.max(through.filter(|_| !is_lost));
+            }
+        }
+        (
+            Some(Effect::Prepare { phase, .. } | Effect::Start { brief: Brief { phase, .. } }),
+            Outcome::Failed { .. },
+        ) => {
+            if let Some(track) = lead.phases.get_mut(&phase) {
+                track.dropped |= track.looks_ahead();
+            }
+        }
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
             if let Outcome::Merged { commit } = outcome {
@@ -239,6 +278,14 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             wave: 1,
             read_through: None,
             told: 0,
+            through: None,
+            ahead: None,
+            planned: None,
+            reserved: Vec::new(),
+            checked: false,
+            executed: false,
+            dropped: false,
+            gathering: false,
             due: None,
             unmet: 0,
             halted_deps: 0,
@@ -284,11 +331,17 @@ fn reindex(lead: &mut Lead) {
     let live = lead.phases.values().filter(|track| track.status.holds_slot());
     lead.live = live.map(|track| track.spec.number).collect();
     let ready = lead.phases.values().filter(|track| is_ready(track));
-    lead.ready = ready.map(|track| track.spec.number).collect();
+    lead.ready = ready.map(ready_key).collect();
+    let claims = lead.phases.values().filter(|track| track.has_claim());
+    lead.claims = claims.map(|track| track.spec.number).collect();
+    let pending = lead.phases.values().filter(|track| ahead::is_pending(track));
+    lead.pending = pending.map(|track| track.spec.number).collect();
     let halted: Vec<_> = numbers.iter().filter(|n| lead.phases[n].status.is_halted()).collect();
     for number in halted {
         spread_halt(lead, *number, true);
     }
+    let candidates = lead.phases.values().filter(|track| ahead::is_candidate(track));
+    lead.candidates = candidates.map(|track| (track.wave, track.spec.number)).collect();
     lead.unsettled = BTreeMap::new();
     for track in lead.phases.values() {
         *lead.unsettled.entry(track.wave).or_default() += usize::from(!is_settled(track));
@@ -337,6 +390,12 @@ fn waves(lead: &Lead, numbers: &[PhaseNumber]) -> BTreeMap<PhaseNumber, usize> {
 pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
     let mut fresh = lead.clone();
     reindex(&mut fresh);
+    for track in fresh.phases.values_mut() {
+        let is_own = |effect: &Effect| {
+            matches!(effect, Effect::Gather { phase, .. } if *phase == track.spec.number)
+        };
+        track.gathering = lead.open.values().any(is_own);
+    }
     fresh.following = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));
     for track in fresh.phases.values_mut() {
         track.open_items = 0;
@@ -380,6 +439,20 @@ fn is_ready(track: &Track) -> bool {
     track.status == Status::Waiting && track.unmet == 0
 }
 
+/// Returns where a phase stands among those that may start.
+fn ready_key(track: &Track) -> (bool, PhaseNumber) {
+    (!track.executed, track.spec.number)
+}
+
+/// Keeps in mind whether a phase may start, or could be taken ahead.
+fn list_waiting(lead: &mut Lead, number: PhaseNumber) {
+    let track = &lead.phases[&number];
+    set_member(&mut lead.ready, ready_key(track), is_ready(track));
+    let candidate = (track.wave, number);
+    set_member(&mut lead.candidates, candidate, ahead::is_candidate(track));
+    set_member(&mut lead.pending, number, ahead::is_pending(track));
+}
+
 /// Whether a phase keeps its wave open no longer: it is through, or it waits in vain.
 fn is_settled(track: &Track) -> bool {
     match track.status {
@@ -398,9 +471,9 @@ fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     let Some(track) = lead.phases.get_mut(&number) else { return };
     let (from, was_halting, was_settled) = (track.status, halts_others(track), is_settled(track));
     track.status = to;
-    let (is_halting, is_ready, wave) = (halts_others(track), is_ready(track), track.wave);
+    let (is_halting, wave) = (halts_others(track), track.wave);
+    list_waiting(lead, number);
     set_member(&mut lead.live, number, to.holds_slot());
-    set_member(&mut lead.ready, number, is_ready);
     set_member(&mut lead.to_merge, (wave, number), to == Status::Complete);
     settle(lead, number, was_settled);
     if to == Status::Failed && from != Status::Failed {
@@ -417,8 +490,7 @@ fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
         for dependent in lead.dependents.get(&number).cloned().unwrap_or_default() {
             if let Some(track) = lead.phases.get_mut(&dependent) {
                 track.unmet = track.unmet.saturating_sub(1);
-                let now_ready = self::is_ready(track);
-                set_member(&mut lead.ready, dependent, now_ready);
+                list_waiting(lead, dependent);
             }
         }
     }
@@ -458,6 +530,7 @@ fn spread_halt(lead: &mut Lead, number: PhaseNumber, halting: bool) {
                 queue.push(dependent);
             }
             settle(lead, dependent, was_settled);
+            list_waiting(lead, dependent);
         }
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Draft<'a> {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         if track.status.may_become(to) {
             let (attempt, why) = (track.attempt, why.to_owned());
-            self.events.push(Event::Moved { phase, attempt, to, why });
+            self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
         }
     }
 
@@ -100,11 +100,12 @@ impl<'a> Draft<'a> {
         }
         for spec in phases.iter().filter(|spec| spec.done) {
             let track = lead.phases.get(&spec.number);
-            let waits = track.is_none_or(|t| t.status == Status::Waiting && t.attempt == 0);
-            if waits {
+            let waits = |t: &Track| t.status == Status::Waiting && t.started.is_none();
+            if track.is_none_or(waits) {
                 let why = "the roadmap says that it is done".to_owned();
                 let (phase, to) = (spec.number, Status::Merged);
-                self.events.push(Event::Moved { phase, attempt: 0, to, why });
+                let attempt = track.map_or(0, |track| track.attempt);
+                self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
             }
         }
         let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
@@ -137,8 +138,11 @@ impl<'a> Draft<'a> {
     fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         let was_live = matches!(track.status, Status::Running | Status::Ending);
-        if track.attempt != attempt || !was_live {
+        if track.attempt != attempt || !was_live || track.gathering {
             return;
+        }
+        if let Some(goal) = track.through {
+            return self.gather(track, goal);
         }
         match &track.last {
             // Whatever it still came to: nobody wants it any more.
@@ -157,6 +161,10 @@ impl<'a> Draft<'a> {
                 self.move_to(phase, Status::Waiting, "it was resumed");
             }
             Some(Report::Stopped { how }) => self.rest(phase, *how),
+            Some(Report::Planned { .. }) => match track.halt {
+                Some(how) => self.rest(phase, how),
+                None => self.move_to(phase, Status::Waiting, &self.before_execute(track)),
+            },
             Some(Report::Parked) if track.open_items > 0 => {
                 self.move_to(phase, Status::Parked, "it waits for an answer");
             }
@@ -164,8 +172,18 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Says why a phase whose plans are made does not execute them at once.
+    fn before_execute(&self, track: &Track) -> String {
+        match self.lead.in_the_way(track) {
+            Some((other, path)) => format!(
+                "its plans change {path}, and so does phase {other}, which is merged first"
+            ),
+            None => "its plans are made, and nobody else changes these files".to_owned(),
+        }
+    }
+
     /// Ends the attempt of a phase that was told to.
-    fn rest(&mut self, phase: PhaseNumber, how: Halt) {
+    pub(super) fn rest(&mut self, phase: PhaseNumber, how: Halt) {
         match how {
             Halt::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
             _ => self.move_to(phase, Status::Paused, "it was paused"),
@@ -303,6 +321,12 @@ impl<'a> Draft<'a> {
                     self.started(track, outcome);
                 }
             }
+            Effect::Gather { phase, attempt, .. } => {
+                let current = track(phase).filter(|t| t.attempt == *attempt);
+                if let Some(track) = current.filter(|t| t.status == Status::Ending) {
+                    self.gathered(track, outcome);
+                }
+            }
             Effect::Merge { phase, .. } => {
                 if let Some(track) = track(phase) {
                     self.merged(track, outcome);
@@ -328,6 +352,9 @@ impl<'a> Draft<'a> {
                 let brief = self.brief(track, base);
                 self.intend(Effect::Start { brief });
             }
+            (Outcome::Failed { reason }, _) if track.through.is_some() => {
+                self.drop_ahead(track, reason);
+            }
             (Outcome::Failed { reason }, _) => {
                 self.fail(track, &format!("no worktree: {reason}"));
             }
@@ -349,11 +376,18 @@ impl<'a> Draft<'a> {
             attempt: track.attempt,
             base: base.to_owned(),
             answers: answers.collect(),
+            through: track.through,
+            after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
+            clear: self.lead.clear_for(track),
+            checked: track.checked,
         }
     }
 
     fn started(&mut self, track: &Track, outcome: &Outcome) {
         let phase = track.spec.number;
+        if let (Outcome::Failed { reason }, Some(_)) = (outcome, track.through) {
+            return self.drop_ahead(track, reason);
+        }
         if let Outcome::Failed { reason } = outcome {
             return self.fail(track, &format!("its worker cannot be started: {reason}"));
         }

@@ -14,6 +14,8 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         name: format!("Phase {text}"),
         depends_on: depends_on.iter().map(|n| number(n)).collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 

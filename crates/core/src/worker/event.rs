@@ -114,6 +114,9 @@ pub struct FoundPlan {
     /// The tasks that are committed, counted from one.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tasks_done: BTreeSet<usize>,
+    /// The files that it says it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Why it cannot be carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

@@ -98,6 +98,10 @@ impl Bench {
             attempt: 1,
             base: "c0".to_owned(),
             answers: self.answers.clone(),
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
         self.put(&Input::Begin { brief, pid: 1 });
     }
@@ -329,6 +333,10 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             attempt: 1,
             base: String::new(),
             answers: Vec::new(),
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);
