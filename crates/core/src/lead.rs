@@ -11,6 +11,7 @@ mod audit;
 mod command;
 mod decide;
 mod event;
+mod index;
 mod overlap;
 mod schedule;
 #[cfg(test)]
@@ -373,7 +374,7 @@ impl Lead {
     /// Finds lists that are not what they would be if they were computed anew. For tests.
     #[doc(hidden)]
     pub fn check_indices(&self) -> Result<(), String> {
-        apply::check_indices(self)
+        index::check_indices(self)
     }
 
     /// Returns how the run stands.

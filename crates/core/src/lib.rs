@@ -10,6 +10,7 @@ pub mod color;
 pub mod dashboard;
 pub mod depends;
 pub mod fit;
+pub mod forecast;
 pub mod graph;
 pub mod item;
 pub mod lead;

@@ -23,6 +23,7 @@ use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
 pub(crate) use desk::commits_docs;
+pub(crate) use look::skips_discuss;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.

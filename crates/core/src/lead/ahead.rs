@@ -72,7 +72,8 @@ impl Draft<'_> {
             lead.phases.get(number).is_some_and(|other| other.status != Status::Merged)
         };
         let open: Vec<_> = track.spec.depends_on.iter().filter(is_open).copied().collect();
-        let why = format!("it looks ahead through {} and waits for {}", through.name(), list(&open));
+        let why =
+            format!("it looks ahead through {} and waits for {}", through.name(), list(&open));
         let (to, ahead) = (Status::Preparing, Some(through));
         self.events.push(Event::Moved { phase, attempt, to, why, ahead });
         self.intend(Effect::Prepare { phase, attempt, base: lead.tip.clone(), renew: false });

@@ -175,9 +175,9 @@ impl<'a> Draft<'a> {
     /// Says why a phase whose plans are made does not execute them at once.
     fn before_execute(&self, track: &Track) -> String {
         match self.lead.in_the_way(track) {
-            Some((other, path)) => format!(
-                "its plans change {path}, and so does phase {other}, which is merged first"
-            ),
+            Some((other, path)) => {
+                format!("its plans change {path}, and so does phase {other}, which is merged first")
+            }
             None => "its plans are made, and nobody else changes these files".to_owned(),
         }
     }

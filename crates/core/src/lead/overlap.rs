@@ -41,9 +41,9 @@ impl Lead {
     pub fn in_the_way<'a>(&'a self, track: &'a Track) -> Option<(PhaseNumber, &'a str)> {
         let own = track.touches().filter(|_| !self.settings.force)?;
         let others = self.claims.iter().filter(|number| **number != track.spec.number);
-        others.filter_map(|number| self.phases.get(number)).find_map(|other| {
-            Some((other.spec.number, touch::common(other.claim(), own)?))
-        })
+        others
+            .filter_map(|number| self.phases.get(number))
+            .find_map(|other| Some((other.spec.number, touch::common(other.claim(), own)?)))
     }
 
     /// Returns a complete phase that others of an open wave wait for.

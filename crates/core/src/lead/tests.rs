@@ -1,5 +1,8 @@
 //! A lead driven by hand: a diamond of four phases.
 
+mod ahead;
+mod apart;
+
 use super::*;
 use crate::item::Ask;
 use crate::machine::step;
@@ -457,4 +460,9 @@ fn each_breaker_has_its_own_question() {
     table.end("2", 1, Report::Failed { reason: "no".to_owned() });
     assert!(table.lead.breaker);
     assert!(open(&table).is_some(), "the second one is asked about too");
+}
+
+/// Settings with which everything starts that can.
+fn at_once() -> Settings {
+    Settings { stagger_ms: 0, ..Settings::default() }
 }

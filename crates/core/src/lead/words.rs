@@ -98,7 +98,7 @@ impl Event {
 impl Lead {
     /// Returns why a phase stands where it stands; of one that waits, what it waits for.
     pub fn why(&self, track: &Track) -> String {
-        if track.status != Status::Waiting {
+        if track.status != Status::Waiting && !track.looks_ahead() {
             return track.why.clone();
         }
         let others = track.spec.depends_on.iter().filter_map(|number| self.phases.get(number));
@@ -107,10 +107,17 @@ impl Lead {
             .map(|other| format!("{} ({})", other.spec.number, other.status.name()))
             .collect();
         let workers = self.settings.max_workers;
+        if let Some(through) = track.through.filter(|_| track.looks_ahead()) {
+            return format!(
+                "it looks ahead through {} and waits for {}",
+                through.name(),
+                open.join(", ")
+            );
+        }
         if !open.is_empty() {
-            let done = track.ahead.map_or_else(String::new, |stage| {
-                format!("; done ahead through {}", stage.name())
-            });
+            let done = track
+                .ahead
+                .map_or_else(String::new, |stage| format!("; done ahead through {}", stage.name()));
             format!("it waits for {}{done}", open.join(", "))
         } else if let Some((other, path)) = self.in_the_way(track) {
             format!("it waits for {other}, which changes {path}, too")

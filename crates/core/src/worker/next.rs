@@ -150,7 +150,11 @@ fn halt(worker: &Worker, how: Halt) -> Next {
 
 /// Fails after a checkpoint; a look-ahead leaves none, for the phase has not begun.
 fn fail(worker: &Worker, reason: String) -> Next {
-    if worker.checkpointed || worker.through().is_some() { Next::Fail(reason) } else { checkpoint(worker, "failed", &reason) }
+    if worker.checkpointed || worker.through().is_some() {
+        Next::Fail(reason)
+    } else {
+        checkpoint(worker, "failed", &reason)
+    }
 }
 
 fn give_up(worker: &Worker) -> Next {

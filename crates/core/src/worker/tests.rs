@@ -1,5 +1,7 @@
 //! A worker driven by hand through its stages.
 
+mod briefs;
+
 use super::*;
 use crate::item::ItemKind;
 use crate::machine::step;
@@ -89,9 +91,14 @@ impl Bench {
 
     /// Begins an attempt with what was answered so far.
     fn begin(&mut self) {
+        self.begin_as(|_| {});
+    }
+
+    /// Begins an attempt with a brief of its own.
+    fn begin_as(&mut self, change: impl Fn(&mut Brief)) {
         self.worker = Worker::default();
         (self.done, self.reports) = (Vec::new(), Vec::new());
-        let brief = Brief {
+        let mut brief = Brief {
             run: "r".to_owned(),
             phase: PhaseNumber::whole(3),
             name: "Three".to_owned(),
@@ -103,6 +110,7 @@ impl Bench {
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             checked: false,
         };
+        change(&mut brief);
         self.put(&Input::Begin { brief, pid: 1 });
     }
 

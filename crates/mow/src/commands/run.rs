@@ -6,8 +6,8 @@
 
 mod ask;
 mod face;
+mod waves;
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -25,7 +25,6 @@ use mow_store::project::Project;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, notice};
-use crate::terminal::{BOLD, painted};
 
 pub(super) use self::ask::confirm;
 
@@ -43,7 +42,7 @@ pub(crate) struct Args {
     /// Run the phases that can start now
     #[arg(long, conflicts_with = "phases")]
     all_ready: bool,
-    /// Run phases whose dependencies are not done
+    /// Run phases whose dependencies are not done, and side by side what changes the same files
     #[arg(long)]
     force: bool,
     /// Answer all warnings with yes
@@ -96,7 +95,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     }
     notice_done(&chosen);
     confirm_unmet(args, &chosen)?;
-    show_waves(&chosen);
+    waves::show(&chosen, args.force);
     if args.dry_run {
         return Ok(Output::Text(String::new()));
     }
@@ -119,6 +118,7 @@ fn lead(
         chosen,
         target: args.into.clone(),
         max_workers: args.max_workers,
+        force: args.force,
     })?;
     retry_failed(project, &session, (&names, !args.phases.is_empty()))?;
     let is_terminal = std::io::stdout().is_terminal();
@@ -265,36 +265,6 @@ fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
 fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))
-}
-
-/// Shows which phases run side by side.
-fn show_waves(chosen: &Chosen) {
-    let mut waves: BTreeMap<PhaseNumber, usize> = BTreeMap::new();
-    // Phases stand behind what they depend on after as many rounds as there are phases.
-    for _ in 0..chosen.phases.len() {
-        let mut changed = false;
-        for spec in &chosen.phases {
-            let before = spec.depends_on.iter().map(|n| waves.get(n).copied().unwrap_or(1)).max();
-            let wave = before.map_or(1, |before| before + 1);
-            changed |= waves.insert(spec.number, wave) != Some(wave);
-        }
-        if !changed {
-            break;
-        }
-    }
-    let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for spec in &chosen.phases {
-        let name = format!("{} {}", spec.number, spec.name);
-        lines.entry(waves[&spec.number]).or_default().push(name);
-    }
-    let mut text = String::new();
-    for (wave, names) in lines {
-        let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(8);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text += &format!("{} {shown}{more}\n", painted(BOLD, &format!("Wave {wave}:")));
-    }
-    face::print(&text);
 }
 
 /// Commits planning files that are not committed, since phases start from what is.
