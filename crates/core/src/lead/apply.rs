@@ -1,7 +1,7 @@
 //! Makes events part of the state. Nothing here can fail, and nothing decides.
 
 use super::ahead;
-use super::index::{due, reindex, set_member, set_status};
+use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
 use crate::report::{Brief, Halt, Report};
@@ -17,8 +17,8 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
     let before = phase.and_then(|phase| due(lead, phase));
     change(lead, event, at);
     let after = phase.and_then(|phase| due(lead, phase));
-    if let Some((phase, track)) = phase.and_then(|phase| Some((phase, lead.phases.get(&phase)?))) {
-        set_member(&mut lead.claims, phase, track.has_claim());
+    if let Some(phase) = phase.filter(|phase| lead.phases.contains_key(phase)) {
+        relist(lead, phase);
     }
     if let Some(phase) = phase.filter(|_| before != after) {
         before.map(|due| lead.dues.remove(&(due, phase)));
@@ -41,6 +41,14 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
         Event::Planned { scope, phases } => {
             lead.scope = *scope;
             plan(lead, phases, at);
+        }
+        Event::Observed { phases } => {
+            for spec in phases {
+                if let Some(track) = lead.phases.get_mut(&spec.number) {
+                    track.spec.clone_from(spec);
+                    relist(lead, spec.number);
+                }
+            }
         }
         Event::Intended { id, effect } => intend(lead, *id, effect, at),
         Event::Finished { id, outcome } => finish(lead, *id, outcome),

@@ -92,11 +92,17 @@ impl<'a> Draft<'a> {
 
     fn read_roadmap(&mut self, scope: Scope, phases: &[PhaseSpec]) {
         let lead = self.lead;
-        let is_new = |spec: &PhaseSpec| {
-            lead.phases.get(&spec.number).is_none_or(|track| track.spec != *spec)
+        let is_new = |spec: &&PhaseSpec| {
+            lead.phases.get(&spec.number).is_none_or(|track| track.spec != **spec)
         };
-        if lead.scope != scope || phases.iter().any(is_new) {
+        let new: Vec<_> = phases.iter().filter(is_new).collect();
+        let is_known = |spec: &PhaseSpec| {
+            lead.phases.get(&spec.number).is_some_and(|t| t.spec.is_same_in_roadmap(spec))
+        };
+        if lead.scope != scope || !new.iter().all(|spec| is_known(spec)) {
             self.events.push(Event::Planned { scope, phases: phases.to_vec() });
+        } else if !new.is_empty() {
+            self.events.push(Event::Observed { phases: new.into_iter().cloned().collect() });
         }
         for spec in phases.iter().filter(|spec| spec.done) {
             let track = lead.phases.get(&spec.number);

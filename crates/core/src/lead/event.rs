@@ -27,6 +27,14 @@ pub struct PhaseSpec {
     pub ahead: Vec<Stage>,
 }
 
+impl PhaseSpec {
+    /// Returns whether the roadmap says the same about both, whatever their files say.
+    pub(super) fn is_same_in_roadmap(&self, other: &Self) -> bool {
+        let said = |spec: &Self| Self { touches: None, ahead: Vec::new(), ..spec.clone() };
+        said(self) == said(other)
+    }
+}
+
 /// Which phases a run takes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -160,6 +168,11 @@ pub enum Event {
         /// Which phases the run takes in.
         scope: Scope,
         /// All phases of the run.
+        phases: Vec<PhaseSpec>,
+    },
+    /// The files of some phases say something new; what they depend on is as it was.
+    Observed {
+        /// These phases.
         phases: Vec<PhaseSpec>,
     },
     /// An effect is about to be released.

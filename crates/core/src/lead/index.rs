@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ahead;
-use super::{Effect, Lead, Status, Track};
+use super::{Effect, Lead, PhaseSpec, Status, Track};
 use crate::phase::PhaseNumber;
 
 /// Returns when the worker of a phase is ended by force, if it is at work.
@@ -23,7 +23,8 @@ pub(super) fn reindex(lead: &mut Lead) {
             }
         }
     }
-    let waves = waves(lead, &numbers);
+    let specs = lead.phases.values().map(|track| &track.spec);
+    let waves = waves(specs.collect());
     for (number, wave) in waves {
         let counts = lead.phases[&number].spec.depends_on.iter().filter_map(|dependency| {
             lead.phases.get(dependency).map(|track| track.status != Status::Merged)
@@ -76,20 +77,24 @@ fn close_wave(lead: &mut Lead, wave: usize) {
 /// Returns the wave of each phase: one more than the latest wave of what it depends on.
 ///
 /// Phases in a circle, which a run refuses, have wave 1.
-fn waves(lead: &Lead, numbers: &[PhaseNumber]) -> BTreeMap<PhaseNumber, usize> {
-    let in_run = |number: &PhaseNumber| {
-        let known = lead.phases[number].spec.depends_on.iter();
-        known.filter(|dependency| lead.phases.contains_key(dependency)).count()
-    };
-    let mut left: BTreeMap<_, _> = numbers.iter().map(|n| (*n, in_run(n))).collect();
-    let mut waves: BTreeMap<_, _> = numbers.iter().map(|n| (*n, 1)).collect();
-    let mut free: Vec<_> = numbers.iter().copied().filter(|n| left[n] == 0).collect();
+pub(super) fn waves(specs: Vec<&PhaseSpec>) -> BTreeMap<PhaseNumber, usize> {
+    let mut waves: BTreeMap<_, _> = specs.iter().map(|spec| (spec.number, 1)).collect();
+    let mut left = BTreeMap::new();
+    let mut dependents: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for spec in specs {
+        let known = spec.depends_on.iter().filter(|number| waves.contains_key(number));
+        left.insert(spec.number, known.clone().count());
+        for dependency in known {
+            dependents.entry(*dependency).or_default().push(spec.number);
+        }
+    }
+    let mut free: Vec<_> = left.iter().filter(|(_, n)| **n == 0).map(|(n, _)| *n).collect();
     while let Some(number) = free.pop() {
         let next = waves[&number] + 1;
-        for dependent in lead.dependents.get(&number).into_iter().flatten() {
-            let wave = waves.get_mut(dependent).expect("dependents are phases of the run");
+        for dependent in dependents.get(&number).into_iter().flatten() {
+            let wave = waves.get_mut(dependent).expect("dependents are among the phases");
             *wave = next.max(*wave);
-            let count = left.get_mut(dependent).expect("dependents are phases of the run");
+            let count = left.get_mut(dependent).expect("dependents are among the phases");
             *count -= 1;
             if *count == 0 {
                 free.push(*dependent);
@@ -155,13 +160,14 @@ fn ready_key(track: &Track) -> (bool, PhaseNumber) {
     (!track.executed, track.spec.number)
 }
 
-/// Keeps in mind whether a phase may start, or could be taken ahead.
-fn list_waiting(lead: &mut Lead, number: PhaseNumber) {
+/// Keeps in mind whether a phase may start, could be taken ahead, or keeps files for itself.
+pub(super) fn relist(lead: &mut Lead, number: PhaseNumber) {
     let track = &lead.phases[&number];
     set_member(&mut lead.ready, ready_key(track), is_ready(track));
     let candidate = (track.wave, number);
     set_member(&mut lead.candidates, candidate, ahead::is_candidate(track));
     set_member(&mut lead.pending, number, ahead::is_pending(track));
+    set_member(&mut lead.claims, number, track.has_claim());
 }
 
 /// Whether a phase keeps its wave open no longer: it is through, or it waits in vain.
@@ -183,7 +189,7 @@ pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     let (from, was_halting, was_settled) = (track.status, halts_others(track), is_settled(track));
     track.status = to;
     let (is_halting, wave) = (halts_others(track), track.wave);
-    list_waiting(lead, number);
+    relist(lead, number);
     set_member(&mut lead.live, number, to.holds_slot());
     set_member(&mut lead.to_merge, (wave, number), to == Status::Complete);
     settle(lead, number, was_settled);
@@ -201,13 +207,13 @@ pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
         for dependent in lead.dependents.get(&number).cloned().unwrap_or_default() {
             if let Some(track) = lead.phases.get_mut(&dependent) {
                 track.unmet = track.unmet.saturating_sub(1);
-                list_waiting(lead, dependent);
+                relist(lead, dependent);
             }
         }
     }
 }
 
-pub(super) fn set_member<T: Ord>(set: &mut BTreeSet<T>, member: T, is_in: bool) {
+fn set_member<T: Ord>(set: &mut BTreeSet<T>, member: T, is_in: bool) {
     if is_in {
         set.insert(member);
     } else {
@@ -241,7 +247,7 @@ fn spread_halt(lead: &mut Lead, number: PhaseNumber, halting: bool) {
                 queue.push(dependent);
             }
             settle(lead, dependent, was_settled);
-            list_waiting(lead, dependent);
+            relist(lead, dependent);
         }
     }
 }

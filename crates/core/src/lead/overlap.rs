@@ -4,9 +4,38 @@
 //! one that names them, too, waits without a worker. Only phases that have not begun wait, and only
 //! for one that moves by itself, so nobody waits in a circle.
 
-use super::{Lead, Status, Track};
+use super::index::waves;
+use super::{Lead, PhaseSpec, Status, Track};
 use crate::phase::PhaseNumber;
 use crate::touch;
+
+/// How many phases of a wave are compared with each other.
+const COMPARED_MAX: usize = 200;
+
+impl PhaseSpec {
+    /// Returns some phases by their waves, in order.
+    pub fn by_wave(specs: &[Self]) -> Vec<Vec<&Self>> {
+        let waves = waves(specs.iter().collect());
+        let mut all = vec![Vec::new(); waves.values().copied().max().unwrap_or(0)];
+        for spec in specs {
+            all[waves[&spec.number] - 1].push(spec);
+        }
+        all
+    }
+
+    /// Finds the phases of a wave whose plans change the same files, with one of these.
+    pub fn overlaps<'a>(wave: &[&'a Self]) -> Vec<(PhaseNumber, PhaseNumber, &'a str)> {
+        let known = wave.iter().filter_map(|spec| Some((spec.number, spec.touches.as_deref()?)));
+        let known: Vec<_> = known.take(COMPARED_MAX).collect();
+        let mut found = Vec::new();
+        for (n, (a, own)) in known.iter().enumerate() {
+            for (b, other) in &known[n + 1..] {
+                found.extend(touch::common(own, other).map(|path| (*a, *b, path)));
+            }
+        }
+        found
+    }
+}
 
 impl Track {
     /// Returns the files that its plans change; `None` while it has no plans.

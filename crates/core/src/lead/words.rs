@@ -46,6 +46,14 @@ impl Event {
                 format!("a lead takes up the run, at most {} workers", settings.max_workers)
             }
             Self::Planned { phases, .. } => planned(phases),
+            Self::Observed { phases } => {
+                let planned = phases.iter().filter(|spec| spec.touches.is_some());
+                let planned: Vec<_> = planned.map(|spec| spec.number).collect();
+                match planned.as_slice() {
+                    [] => return None,
+                    some => format!("the plans of phase {} are there", list(some)),
+                }
+            }
             Self::Finished { outcome, .. } => return outcome.sentence(),
             Self::Reported { phase, report, .. } => {
                 format!("phase {phase}: {}", report.sentence()?)
@@ -155,6 +163,11 @@ fn planned(phases: &[PhaseSpec]) -> String {
         .collect();
     if named < phases.len() {
         parts.push(format!("and {} more", phases.len() - named));
+    }
+    let waves = PhaseSpec::by_wave(phases);
+    let pairs: Vec<_> = waves.iter().flat_map(|wave| PhaseSpec::overlaps(wave)).collect();
+    for (a, b, path) in pairs.iter().take(GROUPS_MAX) {
+        parts.push(format!("{a} and {b} both change {path}"));
     }
     format!("the roadmap has {} phases: {}", phases.len(), parts.join("; "))
 }

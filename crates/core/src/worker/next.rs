@@ -100,8 +100,8 @@ fn over(worker: &Worker, artifact: String, events: &mut Vec<Event>) {
 /// else changes them, unless the lead has cleared them before.
 fn planned(worker: &Worker) -> Report {
     let plans = worker.found.iter().flat_map(|found| &found.plans);
-    let open = plans.filter(|plan| !worker.plans_done.contains(&plan.id));
-    let files = touch::normalized(open.flat_map(|plan| &plan.files));
+    // Those that are done count as well: the phase is not merged yet.
+    let files = touch::normalized(plans.flat_map(|plan| &plan.files));
     let clear = worker.brief.as_ref().map_or(&[][..], |brief| &brief.clear);
     Report::Planned { waits: !touch::covers(clear, &files), files }
 }

@@ -147,17 +147,14 @@ impl Facts {
     }
 }
 
-/// Returns the files that the open plans of a phase change; `None` where it has no plans.
+/// Returns the files that the plans of a phase change; `None` where it has no plans.
 fn touches(dir: &PhaseDir) -> Option<Vec<String>> {
-    let is_done = |id: &str| dir.of(Artifact::Summary).any(|f| Artifact::Summary.id(f) == Some(id));
-    let mut files = Vec::new();
-    for file in dir.of(Artifact::Plan) {
-        if !Artifact::Plan.id(file).is_some_and(is_done) {
-            // A plan that cannot be read is told about when its turn comes.
-            let bytes = disk::read(&dir.path.join(file)).ok().flatten().unwrap_or_default();
-            files.extend(plan::parse(&bytes).files_modified);
-        }
-    }
+    let plans = dir.of(Artifact::Plan).map(|file| {
+        // A plan that cannot be read is told about when its turn comes.
+        let bytes = disk::read(&dir.path.join(file)).ok().flatten().unwrap_or_default();
+        plan::parse(&bytes).files_modified
+    });
+    let files: Vec<_> = plans.flatten().collect();
     (dir.count(Artifact::Plan) > 0).then(|| touch::normalized(&files))
 }
 

@@ -43,7 +43,7 @@ fn a_look_ahead_asks_nobody_for_plans_and_leaves_no_checkpoint() {
 fn touching(files: &[&str]) -> Found {
     let mut plans = vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)];
     plans[0].done = true;
-    plans[0].files = vec!["long/done".to_owned()];
+    plans[0].files = vec!["src/a/done".to_owned()];
     plans[1].files = files.iter().map(|file| (*file).to_owned()).collect();
     planned(plans)
 }
@@ -57,7 +57,7 @@ fn plans_wait_unless_their_files_are_cleared() {
     let mut bench = Bench::new(touching(&["./src/b", "src/a"]));
     bench.begin_as(clear(&["src/a"]));
     assert_eq!(bench.done, [""; 0]);
-    let files = vec!["src/a".to_owned(), "src/b".to_owned()];
+    let files = ["src/a", "src/a/done", "src/b"].map(str::to_owned).to_vec();
     assert_eq!(*bench.last(), Report::Planned { files: files.clone(), waits: true });
     bench.begin_as(clear(&["src"]));
     assert!(bench.reports.contains(&Report::Planned { files, waits: false }));
@@ -65,9 +65,9 @@ fn plans_wait_unless_their_files_are_cleared() {
 }
 
 #[test]
-fn plans_that_name_no_files_wait_for_nobody() {
+fn plans_that_name_no_further_files_wait_for_nobody() {
     let mut bench = Bench::new(touching(&[]));
-    bench.begin_as(clear(&[]));
+    bench.begin_as(clear(&["src/a"]));
     assert_eq!(*bench.last(), Report::Complete { commit: "c1".to_owned() });
 }
 

@@ -38,7 +38,7 @@ fn research_is_done_ahead_and_becomes_part_of_the_phase() {
     let lead = field.start(&ALL);
     field.reached("1");
     field.reached("research-2");
-    let shown = field.ends(&["ps"], 0);
+    let shown = field.call(&["ps"]).env("COLUMNS", "200").run().stdout;
     assert!(shown.contains("it looks ahead through research and waits for 1"), "{shown}");
     field.open("research-2");
     field.until("the research", || field.root().join(RESEARCH).exists().then_some(()));

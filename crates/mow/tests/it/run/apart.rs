@@ -19,7 +19,7 @@ fn they_run_one_after_the_other() {
     let field = field(&[adding("1", "meet 1"), adding("2", "")]);
     let lead = field.start(&ALL);
     field.reached("1");
-    let shown = field.ends(&["ps"], 0);
+    let shown = field.call(&["ps"]).env("COLUMNS", "200").run().stdout;
     assert!(shown.contains("it waits for 1, which changes crop, too"), "{shown}");
     field.open("1");
     let (status, said) = lead.end();
