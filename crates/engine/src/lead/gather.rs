@@ -39,8 +39,10 @@ pub(super) fn gather(
             bring(site, &place, (&dir.name, &place.path.join(file)), &head)?;
         }
     }
+    failpoint::reach("gather.moved");
     rescue::reset_to(&git, &place.branch, "HEAD")
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("gather.reset");
     Ok(Outcome::Done)
 }
 
@@ -84,6 +86,7 @@ fn bring(
         Ok::<_, EngineError>(old.is_none().then(|| marked.clone()))
     })?;
     drop(writer);
+    failpoint::reach("gather.brought");
     // What a person wrote meanwhile counts, and what is here is kept under a rescue reference.
     if there.is_some_and(|there| there == marked || there == bytes) {
         Writer::open(&project_in(site, place)?, WAIT_DEFAULT)?.remove_file(file)?;
@@ -99,6 +102,15 @@ fn marked(bytes: &[u8], head: &str) -> Vec<u8> {
     [bytes, line.as_bytes()].concat()
 }
 
+fn is_marked(bytes: &[u8]) -> bool {
+    bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes())
+}
+
+/// Returns whether a file says that it was made ahead.
+pub fn is_made_ahead(path: &Path) -> bool {
+    disk::read(path).ok().flatten().is_some_and(|bytes| is_marked(&bytes))
+}
+
 /// Makes what was made ahead part of the phase's branch, once its worktree has it.
 pub(super) fn take_over(
     site: &Site,
@@ -112,12 +124,12 @@ pub(super) fn take_over(
     let mut taken = Vec::new();
     for name in dir.files().filter(|name| stage_of(name).is_some()) {
         let bytes = disk::read(&dir.path.join(name))?.unwrap_or_default();
-        let is_marked = bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes());
-        if is_marked && disk::read(&target.join(name))?.is_some_and(|there| there == bytes) {
+        if is_marked(&bytes) && disk::read(&target.join(name))?.is_some_and(|there| there == bytes)
+        {
             taken.push(name.to_owned());
         }
     }
-    if taken.is_empty() || !crate::worker::commits_docs(site, &site.project.root)? {
+    if taken.is_empty() || !site.commits_docs()? {
         return Ok(());
     }
     let below = site.below_top().join(".planning/phases").join(&dir.name);
@@ -127,10 +139,12 @@ pub(super) fn take_over(
     let git = Git::at_top(&place.path);
     commit::commit_paths(&git, &Paths::Only(paths), &subject, &[("Mow-Phase", &number)])
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("ahead.committed");
     let loose = untracked(&Git::at_top(site.top()), &below)?;
     let writer = Writer::open(&site.project, WAIT_DEFAULT)?;
     for name in taken.iter().filter(|name| loose.contains(&below.join(name))) {
         writer.remove_file(&dir.path.join(name))?;
+        failpoint::reach("ahead.taken");
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead::{
-    Behind, Choice, Chosen, Session, Start, choose, follow_last, leave_out_done, unfinished,
+    Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, leave_out_done,
+    unfinished,
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
@@ -277,10 +278,19 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
     if ignored || !wants {
         return Ok(());
     }
-    let paths: &[&str] = if goes_on { &[".planning/phases"] } else { &[".planning"] };
     let ask = ["status", "--porcelain", "-z", "--untracked-files=all", "--"];
-    let answer = git.run(&[&ask[..], paths].concat())?;
-    let count = answer.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()).count();
+    let mut paths = vec![if goes_on { ".planning/phases" } else { ".planning" }.to_owned()];
+    let answer = git.run(&[&ask[..], &[&paths[0]]].concat())?;
+    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    // What the run made ahead becomes part of a phase when that begins.
+    let is_ahead = |name: &String| {
+        goes_on && name.strip_prefix("?? ").is_some_and(|path| is_made_ahead(&top.join(path)))
+    };
+    let names = mow_host::git::parse_names(&answer.stdout).into_iter();
+    let (ahead, names): (Vec<_>, Vec<_>) = names.partition(is_ahead);
+    paths.extend(ahead.iter().map(|name| format!(":(top,exclude,literal){}", &name[3..])));
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let count = names.len();
     if count == 0 {
         return Ok(());
     }
@@ -290,9 +300,11 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
             format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
-    git.run(&[&["add", "--"], paths].concat())?;
+    git.run(&[&["add", "--"], &paths[..]].concat())?;
+    failpoint::reach("planning.staged");
     let commit = ["commit", "--quiet", "-m", "docs: planning files before a run", "--"];
-    git.run(&[&commit[..], paths].concat())?;
+    git.run(&[&commit[..], &paths].concat())?;
+    failpoint::reach("planning.committed");
     notice(&format!("committed {count} planning files"));
     Ok(())
 }

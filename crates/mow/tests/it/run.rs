@@ -8,6 +8,7 @@ mod ahead;
 mod apart;
 mod bad_input;
 mod edits;
+mod failpoints;
 mod failures;
 mod kills;
 mod people;
