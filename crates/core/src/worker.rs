@@ -103,6 +103,11 @@ impl Worker {
         })
     }
 
+    /// Returns the stage after which it ends, where it only looks ahead.
+    fn through(&self) -> Option<Stage> {
+        self.brief.as_ref().and_then(|brief| brief.through)
+    }
+
     /// Returns the name of the phase as keys have it.
     fn phase(&self) -> String {
         self.brief.as_ref().map(|brief| brief.phase.to_string()).unwrap_or_default()
@@ -160,6 +165,7 @@ impl Machine for Worker {
         match event {
             Event::Briefed { brief } => {
                 self.began = at;
+                self.checked = brief.checked;
                 self.brief = Some(brief.clone());
             }
             Event::Intended { id, effect } => {

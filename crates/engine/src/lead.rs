@@ -7,6 +7,7 @@
 mod drawing;
 mod effects;
 mod feed;
+mod gather;
 mod health;
 mod merge;
 mod prepare;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
 use mow_core::machine::Machine;
+use mow_core::stage::Lookahead;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
@@ -35,6 +37,7 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
+pub use gather::is_made_ahead;
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.
@@ -69,6 +72,8 @@ pub struct Start<'a> {
     pub target: Option<String>,
     /// The most workers at a time, where it is not the setting.
     pub max_workers: Option<usize>,
+    /// Whether phases that change the same files run side by side.
+    pub force: bool,
 }
 
 impl Session {
@@ -99,7 +104,7 @@ impl Session {
             let (target, tip) = target(&git, &config, start.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
-        let settings = settings(&config, start.max_workers);
+        let settings = Settings { force: start.force, ..settings(&config, start.max_workers) };
         begin.push(Input::TakeUp { settings });
         clear_auto_advance(&project, &config)?;
         failpoint::reach("lead.opened");
@@ -292,8 +297,16 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
             .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
         max_agents: agents,
+        lookahead: lookahead(config),
         ..default
     }
+}
+
+/// Returns what may be done of phases that wait for others.
+pub(crate) fn lookahead(config: &Config) -> Lookahead {
+    let word = config.lookup("multi_phase.lookahead");
+    let word = word.as_ref().and_then(|word| word.as_str());
+    word.and_then(Lookahead::parse).unwrap_or_default()
 }
 
 /// Switches off a setting that an older session left behind; a run never advances by it.

@@ -24,6 +24,7 @@ use crate::EngineError;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
+pub(crate) use look::skips_discuss;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.

@@ -78,7 +78,7 @@ impl<'a> Draft<'a> {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         if track.status.may_become(to) {
             let (attempt, why) = (track.attempt, why.to_owned());
-            self.events.push(Event::Moved { phase, attempt, to, why });
+            self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
         }
     }
 
@@ -98,19 +98,26 @@ impl<'a> Draft<'a> {
 
     fn read_roadmap(&mut self, scope: Scope, phases: &[PhaseSpec]) {
         let lead = self.lead;
-        let is_new = |spec: &PhaseSpec| {
-            lead.phases.get(&spec.number).is_none_or(|track| track.spec != *spec)
+        let is_new = |spec: &&PhaseSpec| {
+            lead.phases.get(&spec.number).is_none_or(|track| track.spec != **spec)
         };
-        if lead.scope != scope || phases.iter().any(is_new) {
+        let new: Vec<_> = phases.iter().filter(is_new).collect();
+        let is_known = |spec: &PhaseSpec| {
+            lead.phases.get(&spec.number).is_some_and(|t| t.spec.is_same_in_roadmap(spec))
+        };
+        if lead.scope != scope || !new.iter().all(|spec| is_known(spec)) {
             self.events.push(Event::Planned { scope, phases: phases.to_vec() });
+        } else if !new.is_empty() {
+            self.events.push(Event::Observed { phases: new.into_iter().cloned().collect() });
         }
         for spec in phases.iter().filter(|spec| spec.done) {
             let track = lead.phases.get(&spec.number);
-            let waits = track.is_none_or(|t| t.status == Status::Waiting && t.attempt == 0);
-            if waits {
+            let waits = |t: &Track| t.status == Status::Waiting && t.started.is_none();
+            if track.is_none_or(waits) {
                 let why = "the roadmap says that it is done".to_owned();
                 let (phase, to) = (spec.number, Status::Merged);
-                self.events.push(Event::Moved { phase, attempt: 0, to, why });
+                let attempt = track.map_or(0, |track| track.attempt);
+                self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
             }
         }
         let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
@@ -188,11 +195,14 @@ impl<'a> Draft<'a> {
     fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         let was_live = matches!(track.status, Status::Running | Status::Ending);
-        if track.attempt != attempt || !was_live {
+        if track.attempt != attempt || !was_live || track.gathering {
             return;
         }
         // Nothing of it is stuck any more.
         self.withdraw_if(phase, |item| item.ask.kind.may_settle());
+        if let Some(goal) = track.through {
+            return self.gather(track, goal);
+        }
         let hung = format!("{phase}/hung/{attempt}#");
         let given_up = |item: &Item| item.is_refused() && item.ask.key.starts_with(&hung);
         let is_given_up = self.lead.items_of(phase).any(given_up);
@@ -213,6 +223,10 @@ impl<'a> Draft<'a> {
                 self.move_to(phase, Status::Waiting, "it was resumed");
             }
             Some(Report::Stopped { how }) => self.rest(phase, *how),
+            Some(Report::Planned { .. }) => match track.halt {
+                Some(how) => self.rest(phase, how),
+                None => self.move_to(phase, Status::Waiting, &self.before_execute(track)),
+            },
             Some(Report::Parked) if self.waits(phase) => {
                 self.move_to(phase, Status::Parked, "it waits for an answer");
             }
@@ -221,8 +235,18 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Says why a phase whose plans are made does not execute them at once.
+    fn before_execute(&self, track: &Track) -> String {
+        match self.lead.in_the_way(track) {
+            Some((other, path)) => {
+                format!("its plans change {path}, and so does phase {other}, which is merged first")
+            }
+            None => "its plans are made, and nobody else changes these files".to_owned(),
+        }
+    }
+
     /// Ends the attempt of a phase that was told to.
-    fn rest(&mut self, phase: PhaseNumber, how: Halt) {
+    pub(super) fn rest(&mut self, phase: PhaseNumber, how: Halt) {
         match how {
             Halt::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
             _ => self.move_to(phase, Status::Paused, "it was paused"),
@@ -366,6 +390,12 @@ impl<'a> Draft<'a> {
                     self.started(track, outcome);
                 }
             }
+            Effect::Gather { phase, attempt, .. } => {
+                let current = track(phase).filter(|t| t.attempt == *attempt);
+                if let Some(track) = current.filter(|t| t.status == Status::Ending) {
+                    self.gathered(track, outcome);
+                }
+            }
             Effect::Merge { phase, .. } => {
                 if let Some(track) = track(phase) {
                     self.merged(track, outcome);
@@ -391,6 +421,9 @@ impl<'a> Draft<'a> {
                 let brief = self.brief(track, base);
                 self.intend(Effect::Start { brief });
             }
+            (Outcome::Failed { reason }, _) if track.through.is_some() => {
+                self.drop_ahead(track, reason);
+            }
             (Outcome::Failed { reason }, _) => {
                 self.fail(track, &format!("no worktree: {reason}"));
             }
@@ -414,11 +447,18 @@ impl<'a> Draft<'a> {
             base: base.to_owned(),
             answers: answers.collect(),
             agents: schedule::share(self.lead, phase),
+            through: track.through,
+            after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
+            clear: self.lead.clear_for(track),
+            checked: track.checked,
         }
     }
 
     fn started(&mut self, track: &Track, outcome: &Outcome) {
         let phase = track.spec.number;
+        if let (Outcome::Failed { reason }, Some(_)) = (outcome, track.through) {
+            return self.drop_ahead(track, reason);
+        }
         if let Outcome::Failed { reason } = outcome {
             return self.fail(track, &format!("its worker cannot be started: {reason}"));
         }

@@ -1,5 +1,7 @@
 //! A lead driven by hand: a diamond of four phases.
 
+mod ahead;
+mod apart;
 mod stalls;
 
 use super::*;
@@ -16,6 +18,8 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         name: format!("Phase {text}"),
         depends_on: depends_on.iter().map(|n| number(n)).collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 
@@ -468,4 +472,9 @@ fn each_breaker_has_its_own_question() {
     table.end("2", 1, Report::Failed { reason: "no".to_owned() });
     assert!(table.lead.breaker);
     assert!(open(&table).is_some(), "the second one is asked about too");
+}
+
+/// Settings with which everything starts that can.
+fn at_once() -> Settings {
+    Settings { stagger_ms: 0, ..Settings::default() }
 }

@@ -7,6 +7,7 @@ use crate::item::{Ask, ItemKind};
 use crate::machine::Decision;
 use crate::report::{Halt, Report};
 use crate::stage::Stage;
+use crate::touch;
 
 /// How often research and planning are tried.
 const ROLE_TRIES: u32 = 2;
@@ -91,7 +92,24 @@ fn over(worker: &Worker, artifact: String, events: &mut Vec<Event>) {
     let Some(to) = from.map_or(Some(Stage::Discuss), Stage::next) else {
         return;
     };
+    if to == Stage::Execute {
+        let planned = planned(worker);
+        events.push(Event::Reported(planned.clone()));
+        if planned.is_last() {
+            return;
+        }
+    }
     events.push(Event::Reported(Report::Stage { from, to, artifact }));
+}
+
+/// Tells which files the plans change. The worker ends with that, to be started again when nobody
+/// else changes them, unless the lead has cleared them before.
+fn planned(worker: &Worker) -> Report {
+    let plans = worker.found.iter().flat_map(|found| &found.plans);
+    // Those that are done count as well: the phase is not merged yet.
+    let files = touch::normalized(plans.flat_map(|plan| &plan.files));
+    let clear = worker.brief.as_ref().map_or(&[][..], |brief| &brief.clear);
+    Report::Planned { waits: !touch::covers(clear, &files), files }
 }
 
 fn next(worker: &Worker, now: u64) -> Next {
@@ -115,6 +133,9 @@ fn next(worker: &Worker, now: u64) -> Next {
         Stage::Refine => return refine(worker, found),
     };
     match next {
+        Next::Over(_) if worker.through() == Some(stage) => {
+            Next::Say(Report::Ahead { through: stage })
+        }
         Next::Over(artifact) => gate(worker, found, stage, artifact),
         Next::Fail(reason) => fail(worker, reason),
         next => next,
@@ -122,7 +143,7 @@ fn next(worker: &Worker, now: u64) -> Next {
 }
 
 fn halt(worker: &Worker, how: Halt) -> Next {
-    if worker.checkpointed {
+    if worker.checkpointed || worker.through().is_some() {
         return Next::Say(Report::Stopped { how });
     }
     let reason = match how {
@@ -133,9 +154,13 @@ fn halt(worker: &Worker, how: Halt) -> Next {
     checkpoint(worker, how.name(), reason)
 }
 
-/// Fails after a checkpoint.
+/// Fails after a checkpoint; a look-ahead leaves none, for the phase has not begun.
 fn fail(worker: &Worker, reason: String) -> Next {
-    if worker.checkpointed { Next::Fail(reason) } else { checkpoint(worker, "failed", &reason) }
+    if worker.checkpointed || worker.through().is_some() {
+        Next::Fail(reason)
+    } else {
+        checkpoint(worker, "failed", &reason)
+    }
 }
 
 fn give_up(worker: &Worker) -> Next {
@@ -239,6 +264,9 @@ fn run_role(worker: &Worker, role: Role) -> Next {
 fn plan(worker: &Worker, found: &Found) -> Next {
     let roles = &found.settings.roles;
     let phase = worker.phase();
+    if found.plans.is_empty() && !roles.contains(&Role::Planner) && worker.through().is_some() {
+        return Next::Over("no planner is set".to_owned());
+    }
     if found.plans.is_empty() && !roles.contains(&Role::Planner) {
         return ask_again(worker, &format!("{phase}/plans"), |key| Ask {
             key,

@@ -1,6 +1,7 @@
 //! A worker driven by hand through its stages.
 
 mod beside;
+mod briefs;
 
 use super::*;
 use crate::item::ItemKind;
@@ -94,9 +95,14 @@ impl Bench {
 
     /// Begins an attempt with what was answered so far.
     fn begin(&mut self) {
+        self.begin_as(|_| {});
+    }
+
+    /// Begins an attempt with a brief of its own.
+    fn begin_as(&mut self, change: impl Fn(&mut Brief)) {
         self.worker = Worker::default();
         (self.done, self.reports) = (Vec::new(), Vec::new());
-        let brief = Brief {
+        let mut brief = Brief {
             run: "r".to_owned(),
             phase: PhaseNumber::whole(3),
             name: "Three".to_owned(),
@@ -104,7 +110,12 @@ impl Bench {
             base: "c0".to_owned(),
             answers: self.answers.clone(),
             agents: 2,
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
+        change(&mut brief);
         self.put(&Input::Begin { brief, pid: 1 });
     }
 
@@ -336,6 +347,10 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             base: String::new(),
             answers: Vec::new(),
             agents: 1,
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);

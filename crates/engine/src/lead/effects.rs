@@ -88,9 +88,10 @@ fn perform(
     picture: &[(String, Vec<u8>)],
 ) -> Result<Outcome, EngineError> {
     match effect {
-        Effect::Prepare { phase, attempt, base } => {
-            super::prepare::prepare(site, phase, *attempt, base)
+        Effect::Prepare { phase, attempt, base, renew } => {
+            super::prepare::prepare(site, phase, *attempt, (base, *renew))
         }
+        Effect::Gather { phase, through, .. } => super::gather::gather(site, phase, *through),
         Effect::Start { brief } => super::start::start(site, brief),
         Effect::Tell { .. } => Ok(Outcome::Done),
         Effect::End { phase, attempt } => {

@@ -29,7 +29,7 @@ pub(super) fn prepare(
     site: &Site,
     phase: &PhaseNumber,
     attempt: u32,
-    base: &str,
+    (base, renew): (&str, bool),
 ) -> Result<Outcome, EngineError> {
     for earlier in 1..attempt {
         let lock = site.run.life_lock(phase, earlier);
@@ -49,8 +49,8 @@ pub(super) fn prepare(
         .map_err(|error| EngineError::Host(error.into()))?;
     failpoint::reach("prepare.made");
     let git = Git::at_top(&place.path);
-    if attempt == 1 && prepared.behind {
-        // Work of an earlier run goes on from what has been merged since.
+    if renew && prepared.behind {
+        // Plans, and work of an earlier run, go on from what has been merged since.
         let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
         if !answer.success {
             git.ask(&["merge", "--abort"])?;
@@ -66,6 +66,9 @@ pub(super) fn prepare(
     give_planning(site, &place, phase)?;
     failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
+    if renew {
+        super::gather::take_over(site, &place, phase)?;
+    }
     restore_stash(&place, phase, &fork)?;
     failpoint::reach("prepare.stashed");
     note_in_manifest(&place, phase)?;
@@ -168,7 +171,7 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
 }
 
 /// Returns the project as a worktree has it.
-fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
+pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
     let root = place.path.join(site.below_top());
     let mut project = Project::find_or_cwd(&place.path)?;
     (project.planning, project.root) = (root.join(".planning"), root);

@@ -372,7 +372,13 @@ impl World<Lead> for LeadWorld<'_> {
         while let Some(wake) = next {
             match wake {
                 Wake::Files => {}
-                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Finished(id, outcome) => {
+                    // What was made ahead is in the root now.
+                    if matches!(lead.open.get(&id), Some(Effect::Gather { .. })) {
+                        self.roadmap_seen = None;
+                    }
+                    inputs.push(Input::Finished { id, outcome });
+                }
                 Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
                 Wake::Interrupted => self.interrupt(&mut inputs)?,
                 Wake::Drawn => {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use mow_core::phase::PhaseNumber;
 use mow_core::report::Brief;
 use mow_core::worker::{Effect, Outcome};
 use mow_host::git::Git;
@@ -12,6 +13,7 @@ use mow_host::shell::{End, ShellEnd, ShellJob};
 use mow_host::stop::Stop;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::papers::About;
+use mow_store::phase_dirs;
 use mow_store::project::Project;
 
 use crate::EngineError;
@@ -51,7 +53,8 @@ impl Desk {
         (project.planning, project.root) = (root.join(".planning"), root);
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
-        let commits_docs = site.commits_docs()?;
+        // What is made ahead is the lead's to bring to where it belongs.
+        let commits_docs = brief.through.is_none() && site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
         let (passed, committing) = (Arc::default(), Arc::default());
         let notice: Notice = Arc::new(|_| {});
@@ -165,8 +168,25 @@ impl Desk {
             ("MOW_BASE", self.brief.base.clone()),
             ("MOW_PLANNING", path(&self.project.planning)),
         ];
+        if let Some(through) = self.brief.through {
+            all.push(("MOW_LOOKAHEAD", through.name().to_owned()));
+            let dirs: Vec<_> = self.brief.after.iter().filter_map(|n| self.dir_of(n)).collect();
+            let dirs: Vec<_> = dirs.iter().map(|dir| path(dir)).collect();
+            all.push(("MOW_DEPENDENCY_DIRS", dirs.join("\n")));
+        }
         all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Returns the directory of another phase: in its worktree where it has one, else in the root.
+    fn dir_of(&self, phase: &PhaseNumber) -> Option<PathBuf> {
+        let number = phase.to_string();
+        let worktree = self.site.worktree(phase).ok().map(|place| place.path);
+        let there =
+            worktree.and_then(|path| phase_dirs::find(&self.site.planning_in(&path), &number));
+        let there = there.filter(|dir| dir.count(phase_dirs::Artifact::Plan) > 0);
+        let dir = there.or_else(|| phase_dirs::find(&self.site.project.planning, &number));
+        dir.map(|dir| dir.path)
     }
 
     pub(super) fn now(&self) -> String {

@@ -129,6 +129,7 @@ impl Desk {
                 depends_on: known.map(str::to_owned).filter(|other| other != id).collect(),
                 done: closed && summaries.contains(id),
                 tasks_done: committed.tasks.keys().filter_map(done).collect(),
+                files: plan.files_modified.clone(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
                 files: plan.files_modified.clone(),
@@ -207,7 +208,7 @@ fn problem(plan: &Plan) -> Option<String> {
 }
 
 /// Whether a phase's section has `**Discuss**: skip`.
-fn skips_discuss(section: &str) -> bool {
+pub(crate) fn skips_discuss(section: &str) -> bool {
     section.lines().any(|line| {
         let plain = line.replace('*', "").to_lowercase();
         plain

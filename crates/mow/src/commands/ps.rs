@@ -20,6 +20,8 @@ struct Row {
     status: Status,
     attempt: u32,
     stage: Option<&'static str>,
+    /// Whether its worker only looks ahead.
+    looks_ahead: bool,
     plans_done: usize,
     plans: usize,
     /// The first of the plans it is at, and which of its tasks.
@@ -74,6 +76,7 @@ impl Row {
             status: track.status,
             attempt: track.attempt,
             stage: track.stage.map(mow_core::stage::Stage::name),
+            looks_ahead: track.looks_ahead(),
             plans_done: track.plans.0,
             plans: track.plans.1,
             plan: at.first().map(|at| at.plan.clone()),

@@ -4,6 +4,8 @@
 //! A run that was disturbed and taken up again must leave what an undisturbed one leaves: the same
 //! code, each task and each plan committed once, nothing broken, nothing running.
 
+mod ahead;
+mod apart;
 mod bad_input;
 mod beside;
 mod edits;

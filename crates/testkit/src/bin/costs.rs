@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     for (name, value, limit) in waiting(mow, Duration::from_secs(seconds))? {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
-    for (name, value, limit) in talking(mow)? {
+    for (name, value, limit) in talking(mow)?.into_iter().chain(looking_ahead(mow)) {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
     Ok(())
@@ -64,6 +64,41 @@ fn waiting(mow: &str, time: Duration) -> Result<Vec<Line>> {
         ("waiting run, pages of children", used.1.to_string(), "0".to_owned()),
         ("waiting lead, memory", format!("{memory} kB"), "30000 kB".to_owned()),
     ])
+}
+
+/// A chain of six phases that spend a fifth of two seconds on research and 15 % on planning.
+fn looking_ahead(mow: &str) -> Vec<Line> {
+    let chain = |lookahead: &str| {
+        let phases: Vec<_> = (1..=6_u32)
+            .map(|n| {
+                let before = (n - 1).to_string();
+                phase(&n.to_string(), if n > 1 { &[&before] } else { &[] })
+            })
+            .collect();
+        let field = Field::new(mow, &phases);
+        let plan = phase("1", &[]).with(plan(vec![task("sleep 1.3")]));
+        let files = plan.files(Path::new("/"));
+        field.write("plan", &files[1].1);
+        let config = format!(
+            r#"{{"multi_phase": {{"lookahead": "{lookahead}"}}, "roles": {{
+            "researcher": {{"command": "sleep 0.4; echo found > $MOW_RESEARCH_FILE"}},
+            "planner": {{"command": "sleep 0.3; cp ../../plan $MOW_PHASE_DIR/0$MOW_PHASE-01-PLAN.md"}}
+            }}}}"#
+        );
+        field.write(".planning/config.json", config);
+        let start = Instant::now();
+        field.run_all();
+        start.elapsed().as_secs_f64()
+    };
+    let [off, research, plan] = ["off", "research", "plan"].map(chain);
+    vec![
+        (
+            "chain of 6, research ahead, speedup",
+            format!("{:.2}", off / research),
+            "1.15".to_owned(),
+        ),
+        ("chain of 6, plans ahead, speedup", format!("{:.2}", off / plan), "1.30".to_owned()),
+    ]
 }
 
 /// A run whose worker is at work and says a lot.

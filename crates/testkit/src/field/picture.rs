@@ -11,7 +11,7 @@ use super::Field;
 
 /// What differs between any two runs, and what stands for it. In this order: a run's name has a
 /// date in it.
-const MASKS: [(&str, &str); 7] = [
+const MASKS: [(&str, &str); 9] = [
     (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?", "TIME"),
     (r"\d{4}-\d{2}-\d{2}", "DATE"),
@@ -20,10 +20,13 @@ const MASKS: [(&str, &str); 7] = [
     (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
     // How often the lead was away is about the disturbance.
     (r"(?m)^.*The lead has not answered for .*\n", ""),
+    // Whose worker died while it looked ahead does the same again in its turn.
+    (r"(?m)^\+?\n\+?<!-- Made ahead on .*\n", ""),
+    (r"(?m)^@@ .* @@", "@@"),
 ];
 
 /// How commits of planning files end that need not be commits of their own: no mark depends on them.
-const FOLDED: [&str; 2] = ["): context", "): planner"];
+const FOLDED: [&str; 4] = ["): context", "): researcher", "): planner", "): what was done ahead"];
 
 /// The diff of everything against nothing shows all files of a commit in one go.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mow_core::stage::Gates;
+use mow_core::stage::{Gates, Stage};
+use mow_core::touch;
 use mow_core::worker::{Effect, Found, FoundPlan, FoundTask, Outcome, Role, Settings, Verdict};
 use mow_testkit::dice::Dice;
 
@@ -37,6 +38,8 @@ pub(crate) struct Disk {
     is_closed: bool,
     /// What must not have happened.
     broken: Option<String>,
+    /// What was there when a look-ahead began: context, research, and whether there were plans.
+    before: (bool, bool, bool),
 }
 
 impl Disk {
@@ -67,6 +70,10 @@ impl Disk {
             files: (0..dice.below(3)).map(|_| format!("src/{}", dice.below(6))).collect(),
             ..FoundPlan::default()
         };
+        if dice.below(3) == 0 {
+            let pool = ["a/x", "a/y", "./a/", "b", "c/**", "c/d/e", "f"];
+            plan.files.push(pool[usize::try_from(dice.below(7)).unwrap()].to_owned());
+        }
         if n > 1 && dice.below(3) == 0 {
             plan.depends_on.push(format!("p{}", n - 1));
         }
@@ -93,6 +100,57 @@ impl Disk {
     /// Writes the plans, as a planner does or a person.
     pub(crate) fn write_plans(&mut self) {
         self.found.plans.append(&mut self.unwritten);
+    }
+
+    /// Thinks up a phase of one task whose research and plan somebody has to do, without trouble.
+    pub(crate) fn plain() -> Self {
+        let mut disk = Self::default();
+        disk.found.context = true;
+        let (research, verifier) = (true, false);
+        let roles = BTreeSet::from([Role::Researcher, Role::Planner, Role::Executor]);
+        disk.found.settings = Settings { research, verifier, roles, ..Settings::default() };
+        let tasks = vec![FoundTask::default()];
+        disk.unwritten = vec![FoundPlan { id: "p1".to_owned(), tasks, ..FoundPlan::default() }];
+        disk
+    }
+
+    /// Returns the files that the plans change.
+    pub(crate) fn files(&self) -> Vec<String> {
+        touch::normalized(self.found.plans.iter().flat_map(|plan| &plan.files))
+    }
+
+    /// Returns what a roadmap says beside it: the files, and the stages that can be done ahead.
+    pub(crate) fn facts(&self) -> (Option<Vec<String>>, Vec<Stage>) {
+        let Found { settings, context, skip_discuss, research, plans, .. } = &self.found;
+        let has = |role| settings.roles.contains(&role);
+        let mut ahead = Vec::new();
+        if !context && !skip_discuss {
+            ahead.push(Stage::Discuss);
+        }
+        if !research && settings.research && has(Role::Researcher) {
+            ahead.push(Stage::Research);
+        }
+        if plans.is_empty() && has(Role::Planner) {
+            ahead.push(Stage::Plan);
+        }
+        ((!plans.is_empty()).then(|| self.files()), ahead)
+    }
+
+    /// Keeps in mind what is there before a look-ahead.
+    pub(crate) fn look_ahead(&mut self) {
+        let Found { context, research, plans, .. } = &self.found;
+        self.before = (*context, *research, !plans.is_empty());
+    }
+
+    /// Puts aside what a look-ahead left of stages that are not complete.
+    pub(crate) fn gather(&mut self, through: Option<Stage>) {
+        let keeps = |stage| through >= Some(stage);
+        self.found.context &= self.before.0 || keeps(Stage::Discuss);
+        self.found.research &= self.before.1 || keeps(Stage::Research);
+        if !self.before.2 && !keeps(Stage::Plan) {
+            self.unwritten.append(&mut self.found.plans);
+        }
+        self.look_ahead();
     }
 
     /// Does what a worker wants.

@@ -104,7 +104,7 @@ impl Sim {
             let Self { script, dice, .. } = self;
             script.add(dice, |dice| Disk::roll(dice, 0));
         }
-        let mut phases = self.script.specs.clone();
+        let mut phases = self.script.specs_now();
         if self.dice.below(3) == 0 {
             // One is lost for a while, as when somebody is in the middle of an edit.
             let count = phases.len() as u64;
@@ -116,7 +116,7 @@ impl Sim {
     }
 
     pub(crate) fn roadmap(&self) -> Input {
-        Input::Roadmap { scope: Scope::All, phases: self.script.specs.clone() }
+        Input::Roadmap { scope: Scope::All, phases: self.script.specs_now() }
     }
 
     /// When nothing moves any more, puts right what people did; returns whether there was any.

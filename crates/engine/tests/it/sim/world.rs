@@ -132,6 +132,9 @@ impl Sim {
 
     /// Throws how long something takes; mostly short, now and then long.
     pub(crate) fn delay(&mut self, max: u64) -> u64 {
+        if self.script.times.is_some() {
+            return 1;
+        }
         let max = if self.dice.below(4) == 0 { max } else { max / 20 + 1 };
         1 + self.dice.below(max)
     }
@@ -301,7 +304,10 @@ impl World<Lead> for Sim {
     fn wait(&mut self, _: &Lead, until: Option<u64>) -> Result<Vec<Input>, Stop> {
         let generation = self.generation;
         // Several inputs in one batch are as common as one.
-        let patience = self.dice.below(2) * self.dice.below(400);
+        let patience = match self.script.times {
+            None => self.dice.below(2) * self.dice.below(400),
+            Some(_) => 0,
+        };
         let mut closes = None;
         while closes.is_none_or(|closes| closes > self.now) {
             let next = self.queue.keys().next().map(|(at, _)| *at);

@@ -150,6 +150,7 @@ fn row(track: &Track, name_width: usize, columns: usize) -> String {
         Status::Merged => (GREEN, "merged".to_owned()),
         Status::Failed => (RED, format!("failed: {}", track.why)),
         Status::Parked => (YELLOW, "waits for a person".to_owned()),
+        Status::Running if track.looks_ahead() => (DIM, format!("ahead: {}", doing(track))),
         Status::Running => (CYAN, doing(track)),
         Status::Waiting if !track.spec.depends_on.is_empty() => {
             let on: Vec<_> = track.spec.depends_on.iter().map(ToString::to_string).collect();

@@ -15,7 +15,7 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 12] = [
+pub(super) const SCENES: [Scene; 13] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
@@ -27,6 +27,7 @@ pub(super) const SCENES: [Scene; 12] = [
     Scene { name: "closed", plant: two, play: close },
     Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
     Scene { name: "undone", plant: undone, play: undo },
+    Scene { name: "ahead", plant: ahead, play: look_ahead },
     Scene { name: "unheard", plant: unheard, play: |play| play.ends(&ALL, 0) },
 ];
 
@@ -214,4 +215,34 @@ fn close(play: &Play) {
 fn unheard() -> Field {
     let config = "\"messages\": {\"ack_timeout_s\": 0}";
     Field::on(MOW, &Soil { config, ..Soil::default() }, &[sown("1", &[], "")])
+}
+
+/// A phase that is researched and planned while it waits for another one.
+fn ahead() -> Field {
+    let config = "\"multi_phase\": {\"lookahead\": \"plan\"}, \"roles\": {\
+        \"researcher\": {\"command\": \"echo found > $MOW_RESEARCH_FILE\"}, \
+        \"planner\": {\"command\": \"cp ../../plan.md $MOW_PHASE_DIR/02-01-PLAN.md\"}}";
+    let phases = [sown("1", &[], "meet 1"), phase("2", &["1"])];
+    let field = Field::on(MOW, &Soil::default(), &phases);
+    field.write(".planning/config.json", format!("{{{config}}}\n"));
+    let planned = phase("2", &[]).with(plan(vec![task("echo 2 >> crop-2")]));
+    let files = planned.files(Path::new("/nowhere"));
+    let (_, text) = files.into_iter().find(|(path, _)| path.ends_with("-PLAN.md")).expect("a plan");
+    field.write("plan.md", text);
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "-q", "-m", "Add what the planner copies"]);
+    field
+}
+
+/// The first phase is held back until the second one is done ahead.
+fn look_ahead(play: &Play) {
+    let field = &play.field;
+    let is_over = |event: &serde_json::Value| {
+        let why = event["why"].as_str().unwrap_or_default();
+        why == "it is done ahead through plan" || why.starts_with("nothing came of looking ahead")
+    };
+    let is_there = || field.events().iter().any(is_over);
+    let lead = play.lead_until(&ALL, is_there);
+    field.open("1");
+    play.lead_ends(lead, &ALL, 0);
 }
