@@ -1,5 +1,7 @@
 //! Makes events part of the state. Nothing here can fail, and nothing decides.
 
+use std::collections::BTreeMap;
+
 use super::ahead;
 use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};

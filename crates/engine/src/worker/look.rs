@@ -132,7 +132,6 @@ impl Desk {
                 files: plan.files_modified.clone(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
-                files: plan.files_modified.clone(),
                 unchecked: !closed && committed.unchecked.contains(id),
                 alone: committed.undone.iter().any(|(of, _)| of == id),
                 id: id.clone(),

@@ -23,6 +23,10 @@ impl Hands {
             base: "c0".to_owned(),
             answers: Vec::new(),
             agents,
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
         let (worker, going) = (Worker::default(), Vec::new());
         let mut hands = Self { worker, now: 0, reports: Vec::new(), going };

@@ -221,7 +221,7 @@ impl Disk {
     }
 
     /// Returns the files of a plan.
-    pub(crate) fn files(&self, plan: &str) -> &[String] {
+    pub(crate) fn files_of(&self, plan: &str) -> &[String] {
         let plan = self.found.plans.iter().find(|found| found.id == plan);
         plan.map_or(&[], |plan| &plan.files)
     }

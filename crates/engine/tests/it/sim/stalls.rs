@@ -104,7 +104,7 @@ impl Sim {
         }
         let disk = &self.script.disks[&key.0];
         let paths = |effect: &Effect| match effect {
-            Effect::RunTask { plan, beside: true, .. } => apart::clear_paths(disk.files(plan)),
+            Effect::RunTask { plan, beside: true, .. } => apart::clear_paths(disk.files_of(plan)),
             _ => None,
         };
         for (_, other) in others {
