@@ -79,7 +79,9 @@ impl Session {
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
             Some((run, lead)) => (run, lead),
-            None => (new_run_id(), Lead::default()),
+            None => {
+                (run_files::new_name(&project.engine_dir, jiff::Timestamp::now())?, Lead::default())
+            }
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
@@ -214,13 +216,6 @@ pub struct Behind {
     pub reason: String,
     /// The command that makes it.
     pub command: String,
-}
-
-/// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id() -> String {
-    let now = jiff::Timestamp::now();
-    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
 }
 
 /// Returns the branch that a run's work is for, and where it stands.

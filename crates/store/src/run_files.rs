@@ -18,12 +18,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use mow_core::phase::PhaseNumber;
 use thiserror::Error;
 
 use crate::disk::{self, DiskError};
 use crate::journal::Header;
 use crate::worktree_home::is_plain_name;
+
+/// The time in a run's name; four hexadecimal digits of a second's parts follow.
+const TIME_FORMAT: &str = "%Y%m%d-%H%M%S";
+const PARTS: i64 = 0x1_0000;
+const NANOS: i64 = 1_000_000_000;
 
 /// A name that cannot be the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -151,4 +159,23 @@ pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
 /// Returns the newest run, if there was one.
 pub fn latest(engine_dir: &Path) -> Result<Option<String>, DiskError> {
     Ok(runs(engine_dir)?.pop())
+}
+
+/// Makes the name of a run that begins now: later than all others, whatever the clock says.
+///
+/// Everything looks at the newest run, so one that sorted before an older one would be lost.
+pub fn new_name(engine_dir: &Path, now: Timestamp) -> Result<String, DiskError> {
+    let free_from = latest(engine_dir)?.and_then(|run| end_of(&run));
+    let at = free_from.map_or(now, |free| free.max(now));
+    let part = i64::from(at.subsec_nanosecond()) * PARTS / NANOS;
+    Ok(format!("{}-{part:04x}", at.strftime(TIME_FORMAT)))
+}
+
+/// Returns the first moment that would have another name than this run.
+fn end_of(run: &str) -> Option<Timestamp> {
+    let (time, part) = run.rsplit_once('-')?;
+    let time = DateTime::strptime(TIME_FORMAT, time).ok()?;
+    let next = i64::from_str_radix(part, 16).ok().filter(|part| (0..PARTS).contains(part))? + 1;
+    let whole = TimeZone::UTC.to_timestamp(time).ok()?;
+    whole.checked_add(SignedDuration::from_nanos((next * NANOS + PARTS - 1) / PARTS)).ok()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{RunDir, latest, runs};
+use super::{RunDir, latest, new_name, runs};
 
 #[test]
 fn every_file_of_a_run_has_its_name() {
@@ -54,4 +54,28 @@ fn runs_are_listed_oldest_first() {
     fs::write(engine.join("runs/zzz"), "a file").unwrap();
     assert_eq!(runs(&engine).unwrap(), ["20261115-233012-4f2a", "20261116-000000-aaaa"]);
     assert_eq!(latest(&engine).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+}
+
+#[test]
+fn a_new_run_sorts_behind_all_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = dir.path().join("mow");
+    let now: jiff::Timestamp = "2026-11-15T23:30:12.5Z".parse().unwrap();
+    let make = |now| {
+        let name = new_name(&engine, now).unwrap();
+        RunDir::new(&engine, &name).unwrap().create().unwrap();
+        name
+    };
+    assert_eq!(make(now), "20261115-233012-8000");
+    assert_eq!(make(now), "20261115-233012-8001", "at the same moment");
+    assert_eq!(make("2020-01-01T00:00:00Z".parse().unwrap()), "20261115-233012-8002", "or earlier");
+    RunDir::new(&engine, "20261115-233012-ffff").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233013-0000");
+    for _ in 0..100 {
+        let last = latest(&engine).unwrap().unwrap();
+        assert!(make(now) > last);
+    }
+    // A name of another kind is left alone.
+    RunDir::new(&engine, "zzz").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233012-8000");
 }
