@@ -130,6 +130,9 @@ fn difference(name: &str, quiet: Option<&String>, disturbed: Option<&String>) ->
         }
         None => true,
     });
+    if old.is_empty() && new.is_empty() {
+        text += "  the same lines in another order\n";
+    }
     old.iter().for_each(|line| text += &format!("  - {line}\n"));
     new.iter().for_each(|line| text += &format!("  + {line}\n"));
     text

@@ -29,9 +29,10 @@ pub(super) struct Play {
 }
 
 impl Drop for Play {
+    #[expect(clippy::print_stdout, reason = "it is part of why a test failed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            println!("{}\n{}", self.story(), self.logs());
+            println!("MOW_FAILPOINT='{}'\n{}\n{}", self.words(), self.story(), self.logs());
         }
     }
 }
@@ -102,8 +103,7 @@ impl Play {
         let outside = self.field.sandbox.outside();
         let mut call = self.field.call(words).env("MOW_FAILPOINT_TRACE", outside.join("trace"));
         if !self.blows.is_empty() {
-            let blows: Vec<_> = self.blows.iter().map(ToString::to_string).collect();
-            call = call.env("MOW_FAILPOINT", blows.join(" "));
+            call = call.env("MOW_FAILPOINT", self.words());
             call = call.env("MOW_FAILPOINT_MARK", outside.join("mark"));
         }
         *self.story() += &format!("$ mow {}\n", words.join(" "));
@@ -120,6 +120,11 @@ impl Play {
         let (status, said) = going.end();
         *self.story() += &format!("{said}{status}\n");
         status
+    }
+
+    fn words(&self) -> String {
+        let blows: Vec<_> = self.blows.iter().map(ToString::to_string).collect();
+        blows.join(" ")
     }
 
     fn story(&self) -> MutexGuard<'_, String> {
