@@ -98,7 +98,7 @@ pub(super) fn merge(
 
 /// Copies the phase's planning files to the main root, where git does not carry them.
 fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(), EngineError> {
-    if crate::worker::commits_docs(site, &site.project.root)? {
+    if site.commits_docs()? {
         return Ok(());
     }
     let Some(dir) = phase_dirs::find(&site.planning_in(worktree), &phase.to_string()) else {
@@ -201,7 +201,7 @@ fn take_in(
 ///
 /// Asked often, so that it starts no process in the usual case.
 pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
-    Ok(is_checked_out(site, target)? || !crate::worker::commits_docs(site, &site.project.root)?)
+    Ok(is_checked_out(site, target)? || !site.commits_docs()?)
 }
 
 fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
@@ -220,7 +220,7 @@ pub(super) fn close(
     tip: &str,
     picture: &[(String, Vec<u8>)],
 ) -> Result<Outcome, EngineError> {
-    if !crate::worker::commits_docs(site, &site.project.root)? {
+    if !site.commits_docs()? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());
