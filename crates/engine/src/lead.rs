@@ -85,11 +85,18 @@ impl Session {
         failpoint::reach("lead.locked");
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
+<<<<<<< HEAD
             Some((run, lead)) => {
                 keep_target(&run, &lead, start.target.as_deref())?;
                 (run, lead)
             }
             None => (new_run_id(&project.tag()), Lead::default()),
+=======
+            Some((run, lead)) => (run, lead),
+            None => {
+                (run_files::new_name(&project.engine_dir, jiff::Timestamp::now())?, Lead::default())
+            }
+>>>>>>> crash
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
@@ -247,14 +254,7 @@ pub struct Behind {
     pub command: String,
 }
 
-/// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id(tag: &str) -> String {
-    let now = jiff::Timestamp::now();
-    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    let unique = format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16);
-    run_files::name(&unique, tag)
-}
-
+<<<<<<< HEAD
 /// Returns the branch that a run's work is for, and where it stands.
 fn target(
     git: &Git,

@@ -18,6 +18,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use mow_core::phase::PhaseNumber;
 use thiserror::Error;
 
@@ -25,6 +28,11 @@ use crate::disk::{self, DiskError};
 use crate::journal::Header;
 use crate::project::Project;
 use crate::worktree_home::is_plain_name;
+
+/// The time in a run's name; four hexadecimal digits of a second's parts follow.
+const TIME_FORMAT: &str = "%Y%m%d-%H%M%S";
+const PARTS: i64 = 0x1_0000;
+const NANOS: i64 = 1_000_000_000;
 
 /// A name that cannot be the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -127,7 +135,7 @@ fn home(engine_dir: &Path) -> PathBuf {
 }
 
 /// Makes the name of a run of the project with a tag, of a word that no other run has.
-pub fn name(unique: &str, tag: &str) -> String {
+fn name(unique: &str, tag: &str) -> String {
     let dot = if tag.is_empty() { "" } else { "." };
     format!("{unique}{dot}{tag}")
 }
@@ -165,4 +173,24 @@ pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
 pub fn latest(project: &Project) -> Result<Option<String>, DiskError> {
     let wanted = project.tag();
     Ok(runs(&project.engine_dir)?.into_iter().rfind(|run| tag(run) == wanted))
+}
+
+/// Makes the name of a run that begins now: later than all others, whatever the clock says.
+///
+/// Everything looks at the newest run, so one that sorted before an older one would be lost.
+pub fn new_name(project: &Project, now: Timestamp) -> Result<String, DiskError> {
+    let last = runs(&project.engine_dir)?.pop();
+    let free_from = last.and_then(|run| end_of(run.split('.').next().unwrap_or(&run)));
+    let at = free_from.map_or(now, |free| free.max(now));
+    let part = i64::from(at.subsec_nanosecond()) * PARTS / NANOS;
+    Ok(name(&format!("{}-{part:04x}", at.strftime(TIME_FORMAT)), &project.tag()))
+}
+
+/// Returns the first moment that would have another name than this run.
+fn end_of(run: &str) -> Option<Timestamp> {
+    let (time, part) = run.rsplit_once('-')?;
+    let time = DateTime::strptime(TIME_FORMAT, time).ok()?;
+    let next = i64::from_str_radix(part, 16).ok().filter(|part| (0..PARTS).contains(part))? + 1;
+    let whole = TimeZone::UTC.to_timestamp(time).ok()?;
+    whole.checked_add(SignedDuration::from_nanos((next * NANOS + PARTS - 1) / PARTS)).ok()
 }

@@ -5,8 +5,12 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
+<<<<<<< HEAD
 use super::{RunDir, latest, name, runs};
 use crate::project::Project;
+=======
+use super::{RunDir, latest, new_name, runs};
+>>>>>>> crash
 
 #[test]
 fn every_file_of_a_run_has_its_name() {
@@ -64,4 +68,30 @@ fn runs_are_listed_oldest_first() {
     RunDir::new(&engine, &of_app).unwrap().create().unwrap();
     assert_eq!(latest(&app).unwrap(), Some(of_app));
     assert_eq!(latest(&top).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+}
+
+#[test]
+fn a_new_run_sorts_behind_all_others() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".planning")).unwrap();
+    let project = Project::find(dir.path()).unwrap();
+    let engine = project.engine_dir.clone();
+    let now: jiff::Timestamp = "2026-11-15T23:30:12.5Z".parse().unwrap();
+    let make = |now| {
+        let name = new_name(&project, now).unwrap();
+        RunDir::new(&engine, &name).unwrap().create().unwrap();
+        name
+    };
+    assert_eq!(make(now), "20261115-233012-8000");
+    assert_eq!(make(now), "20261115-233012-8001", "at the same moment");
+    assert_eq!(make("2020-01-01T00:00:00Z".parse().unwrap()), "20261115-233012-8002", "or earlier");
+    RunDir::new(&engine, "20261115-233012-ffff").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233013-0000");
+    for _ in 0..100 {
+        let last = latest(&project).unwrap().unwrap();
+        assert!(make(now) > last);
+    }
+    // A name of another kind is left alone.
+    RunDir::new(&engine, "zzz").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233012-8000");
 }
