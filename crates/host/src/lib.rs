@@ -16,8 +16,10 @@ pub mod phase_worktree;
 pub mod probe;
 pub mod process;
 pub mod rescue;
+pub mod scratch;
 pub mod shell;
 pub mod stop;
+pub mod submodules;
 
 #[cfg(test)]
 mod test_repository;

@@ -111,3 +111,14 @@ fn a_merge_in_progress_is_finished() {
     let commit = commit_paths(&repository.git, &Paths::All, "merge", &[]).unwrap().unwrap();
     assert!(repository.git.is_ancestor("side", &commit).unwrap());
 }
+
+#[test]
+fn new_files_outside_of_a_sparse_checkout_are_committed() {
+    let repository = Repository::new();
+    repository.write("in/file", "i\n");
+    repository.commit("directories");
+    repository.say(&["sparse-checkout", "set", "in"]);
+    repository.write("out/new", "new\n");
+    commit_paths(&repository.git, &Paths::AllBut("in".into()), "work", &[]).unwrap().unwrap();
+    assert_eq!(repository.say(&["show", "HEAD:out/new"]), "new");
+}
