@@ -11,6 +11,7 @@ mod prepare;
 mod projection;
 mod roadmap;
 mod start;
+mod trial;
 mod world;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
 use mow_store::journal::{Journal, JournalError, Record, Tail};
 use mow_store::project::Project;
+use mow_store::roadmap::milestone::current_milestone;
 use mow_store::run_files::{self, RunDir};
 use mow_store::{config, disk};
 
@@ -88,7 +90,7 @@ impl Session {
         let mut begin = Vec::new();
         if lead.run.is_empty() {
             let git = Git::new(site.top());
-            let (target, tip) = target(&git, &config, start.target.as_deref())?;
+            let (target, tip) = target(&project, &git, start.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
         let settings = settings(&config, start.max_workers);
@@ -218,26 +220,35 @@ fn new_run_id() -> String {
     format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
 }
 
-/// Returns the branch that a run's work is for, and where it stands.
-fn target(
+/// Returns the branch that work is for, and where it stands: the one named, the one set, that of the
+/// milestone where the project has one, or else the one that is checked out in the main root.
+pub fn target(
+    project: &Project,
     git: &Git,
-    config: &Config,
     wanted: Option<&str>,
 ) -> Result<(String, String), EngineError> {
-    let set = config.value("git.target").and_then(|value| value.as_str()).map(str::to_owned);
-    let branch = match wanted.map(str::to_owned).or(set) {
-        Some(branch) => branch,
-        None => git.current_branch()?.ok_or_else(|| {
-            EngineError::refused(
-                "no branch is checked out, so it is not clear what to merge into",
-                "mow run --into BRANCH …",
-            )
-        })?,
+    let config = site::config(project)?;
+    let settings = config.settings();
+    let set = config.value("git.target").and_then(|value| value.as_str());
+    let branch = match wanted.or(set.filter(|name| !name.is_empty())) {
+        Some(branch) => Some(branch.to_owned()),
+        None if settings.branching_strategy == "milestone" => {
+            let roadmap = disk::read(&project.planning.join("ROADMAP.md"))?.unwrap_or_default();
+            settings.milestone_branch(&current_milestone(&roadmap))
+        }
+        None => git.current_branch()?,
     };
-    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+    let branch = branch.ok_or_else(|| {
         EngineError::refused(
-            format!("branch {branch} has no commits yet"),
-            "git add -A && git commit",
+            "no branch is checked out in the main root, so the target is not known",
+            "name it with --into BRANCH",
+        )
+    })?;
+    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+        let name = branch.escape_debug();
+        EngineError::refused(
+            format!("there is no branch `{name}` to merge into"),
+            format!("git branch '{name}' makes it; --into names another one"),
         )
     })?;
     Ok((branch, tip))

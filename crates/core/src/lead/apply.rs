@@ -82,6 +82,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.deaths += 1;
             }
         }
+        Event::Noted { .. } => {}
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
         Event::Withdrawn { item } => withdraw(lead, *item),
@@ -159,7 +160,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
     match (effect, outcome) {
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
                 lead.follow_refused = None;
                 lead.closed = false;
@@ -174,7 +175,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
         // The branch had moved by itself, and what it has is part of the run now.
-        (Some(Effect::Follow { .. }), Outcome::Merged { commit }) => {
+        (Some(Effect::Follow { .. }), Outcome::Merged { commit, .. }) => {
             lead.tip.clone_from(commit);
             lead.followed = Some(commit.clone());
             lead.follow_refused = None;
@@ -185,7 +186,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Close { .. }), outcome) => {
             lead.closed = true;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
             }
         }

@@ -38,10 +38,12 @@ impl Hands {
         let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
         let repository = Arc::clone(&self.repository);
         let act = move || {
-            let changes_repository = !matches!(effect, Effect::Start { .. } | Effect::End { .. });
+            // A merge takes it by itself, and not while it waits for an agent or for a check.
+            let changes_repository =
+                !matches!(effect, Effect::Start { .. } | Effect::End { .. } | Effect::Merge { .. });
             let guard = changes_repository
                 .then(|| repository.lock().unwrap_or_else(PoisonError::into_inner));
-            let outcome = perform(&site, &effect, &picture)
+            let outcome = perform(&site, &effect, &picture, &repository)
                 .unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             drop(guard);
             sender.send(Wake::Finished(id, outcome)).ok();
@@ -69,6 +71,7 @@ fn perform(
     site: &Site,
     effect: &Effect,
     picture: &[(String, Vec<u8>)],
+    repository: &Mutex<()>,
 ) -> Result<Outcome, EngineError> {
     match effect {
         Effect::Prepare { phase, attempt, base } => {
@@ -82,7 +85,7 @@ fn perform(
             Ok(Outcome::Done)
         }
         Effect::Merge { phase, attempt, commit, onto } => {
-            super::merge::merge(site, phase, *attempt, [commit, onto])
+            super::merge::merge(site, phase, *attempt, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit),
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture),

@@ -6,6 +6,7 @@ use std::path::Path;
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
+use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
@@ -45,10 +46,7 @@ pub(super) fn prepare(
     let git = Git::at_top(&place.path);
     if attempt == 1 && prepared.behind {
         // Work of an earlier run goes on from what has been merged since.
-        let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
-        if !answer.success {
-            git.ask(&["merge", "--abort"])?;
-            let reason = format!("branch {} conflicts with the target", place.branch);
+        if let Some(reason) = bring_up_to(&git, &place, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
@@ -59,6 +57,32 @@ pub(super) fn prepare(
     restore_stash(site, &place, phase, &git)?;
     note_in_manifest(site, &place, phase)?;
     Ok(Outcome::Prepared { base: fork })
+}
+
+/// Merges the target into the branch of a phase; returns why that cannot be.
+///
+/// A merge that somebody has begun there by hand is left alone.
+fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
+    let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
+    if phase_worktree::is_merging(&place.path) {
+        let how = format!("git -C {path} commit, or git -C {path} merge --abort");
+        return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
+    }
+    let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
+    if answer.success {
+        return Ok(None);
+    }
+    let files = git.conflicts()?;
+    if phase_worktree::is_merging(&place.path) {
+        git.run(&["merge", "--abort"])?;
+    }
+    if files.is_empty() {
+        let said = answer.complaint();
+        return Ok(Some(format!("the target cannot be merged into branch {branch}: {said}")));
+    }
+    let files = files.join(", ");
+    let how = format!("to settle that: git -C {path} merge {base}, then mow run");
+    Ok(Some(format!("branch {branch} conflicts with the target in {files}; {how}")))
 }
 
 /// Makes the worktree of a phase that will start later, so that it need not wait for that then.
@@ -162,7 +186,7 @@ fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
 }
 
 /// Returns whether a file was changed after another one, or the other one is not there.
-fn is_newer(file: &Path, other: &Path) -> bool {
+pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     changed(file) > changed(other)
 }

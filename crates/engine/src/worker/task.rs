@@ -6,8 +6,8 @@
 
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
-use mow_host::rescue;
 use mow_host::shell::End;
+use mow_host::{phase_worktree, rescue};
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
@@ -64,12 +64,17 @@ impl Desk {
     /// The planning files are the worker's own and not the task's: they stay.
     fn set_aside(&self, what: &str) -> Result<(), EngineError> {
         let git = self.git();
+        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
+        if phase_worktree::is_merging(&self.worktree) {
+            // Otherwise the task's commit would end that merge, and undo what it merged.
+            rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+            git.plumbing().run(&["merge", "--quit"])?;
+        }
         let rest = format!(":(exclude,top){}", self.planning_below_top());
         let answer = git.run(&["status", "--porcelain", "-z", "--", ":(top)", &rest])?;
         if answer.stdout.is_empty() {
             return Ok(());
         }
-        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
         rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
         let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
         if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {

@@ -5,9 +5,8 @@
 //! in progress, and a branch that is checked out somewhere only moves forward with its files.
 
 use mow_host::git::{Git, parse_names};
-use mow_store::roadmap::milestone::current_milestone;
 use mow_store::worktree_home;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::create::path_of;
 use super::manifest;
@@ -92,27 +91,7 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
 /// Returns the branch that merges go to: the one named, the one set, that of the milestone where the
 /// project has one, or else the one that is checked out in the main root.
 pub(super) fn target(context: &Context, git: &Git, into: Option<&str>) -> Result<String, Failure> {
-    let config = context.config()?;
-    let set = config.value("git.target").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let settings = config.settings();
-    let target = match into.or(set) {
-        Some(name) => Some(name.to_owned()),
-        None if settings.branching_strategy == "milestone" => {
-            let roadmap = context.load("ROADMAP.md")?.unwrap_or_default();
-            settings.milestone_branch(&current_milestone(&roadmap))
-        }
-        None => git.current_branch()?,
-    };
-    let target = target.ok_or_else(|| {
-        Failure::refused("no branch is checked out in the main root, so the target is not known")
-            .hint("name it with --into BRANCH")
-    })?;
-    if !git.branch_exists(&target)? {
-        let name = target.escape_debug();
-        return Err(Failure::refused(format!("there is no branch `{name}` to merge into"))
-            .hint(format!("git branch '{name}' makes it; --into names another one")));
-    }
-    Ok(target)
+    Ok(mow_engine::lead::target(&context.project, git, into)?.0)
 }
 
 /// Merges in the main root, where the target is checked out.
