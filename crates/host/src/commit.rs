@@ -93,6 +93,7 @@ pub fn commit_paths(
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let add = [&["--literal-pathspecs", "add", "--all", "--sparse"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
+    failpoint::reach("commit.staged");
     if nothing_differs(worktree, &changed)? {
         return Ok(None);
     }
@@ -110,6 +111,7 @@ pub fn commit_paths(
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }
+    failpoint::reach("commit.made");
     head(worktree).map(Some)
 }
 
@@ -128,6 +130,7 @@ pub fn commit_mark(
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }
+    failpoint::reach("commit.marked");
     head(worktree)
 }
 

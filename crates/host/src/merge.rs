@@ -153,6 +153,7 @@ pub fn plan(git: &Git, merge: &Merge) -> Result<Planned, MergeError> {
         return Ok(Planned::Not(MergeOutcome::AlreadyMerged { commit, whole }));
     }
     let merged = merge_tree(git, &ours, &theirs)?;
+    failpoint::reach("merge.tree.made");
     let (settled, open): (Vec<Found>, Vec<Found>) =
         merged.conflicts.into_iter().partition(|found| merge.settles(&found.conflict.path));
     let (joined, open) = merge.join_all(git, open)?;
@@ -177,7 +178,9 @@ pub fn settled(git: &Git, merge: &Merge, ours: &str, tree: &str) -> Result<Ready
 pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeError> {
     let git = &git.plumbing();
     commit::identity_ok(git)?;
-    commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)
+    let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)?;
+    failpoint::reach("merge.commit.made");
+    Ok(commit)
 }
 
 /// Moves the reference to the merge, if it still is where it was.
@@ -196,6 +199,7 @@ pub fn land(
         }
         git.run(&swap)?;
     }
+    failpoint::reach("merge.ref.moved");
     Ok(MergeOutcome::Merged { commit, left_out })
 }
 
@@ -248,7 +252,9 @@ pub fn overlay(
         return Ok(ours);
     }
     let commit = commit_tree(git, &tree, &[&ours], message)?;
+    failpoint::reach("overlay.commit.made");
     git.run(&["update-ref", "-m", "mow: planning files", run_ref, &commit, &ours])?;
+    failpoint::reach("overlay.ref.moved");
     Ok(commit)
 }
 

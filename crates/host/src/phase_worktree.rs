@@ -217,7 +217,9 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
     } else {
         vec![path, branch]
     };
+    failpoint::reach("worktree.add.before");
     git.run(&[&words[..], &rest].concat())?;
+    failpoint::reach("worktree.added");
     Ok(is_new)
 }
 
@@ -251,6 +253,7 @@ fn mend(
         true => args.extend(["-b", &prepare.branch, base]),
         false => args = vec!["checkout", "--quiet", "--force", &prepare.branch, "--"],
     }
+    failpoint::reach("worktree.mend.before");
     worktree.run(&args)?;
     Ok(is_new)
 }
@@ -304,6 +307,7 @@ fn catch_up(
     }
     rescued.extend(rescue::reset_to(worktree, prepare.rescue_name(), "HEAD")?);
     worktree.run(&["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", base])?;
+    failpoint::reach("worktree.caught_up");
     Ok(true)
 }
 
@@ -341,7 +345,9 @@ fn ignore(git: &Git, root: &Path, path: &Path) -> Result<(), WorktreeError> {
     let close = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
     let mut exclude =
         fs::OpenOptions::new().append(true).create(true).open(&file).map_err(failed)?;
-    exclude.write_all(format!("{close}{line}\n").as_bytes()).map_err(failed)
+    exclude.write_all(format!("{close}{line}\n").as_bytes()).map_err(failed)?;
+    failpoint::reach("worktree.ignored");
+    Ok(())
 }
 
 #[cfg(test)]

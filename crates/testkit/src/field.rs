@@ -5,6 +5,7 @@
 //! run that came to its end, however often it was disturbed.
 
 mod going;
+mod picture;
 mod plans;
 mod processes;
 
@@ -279,6 +280,8 @@ impl Field {
         let mut locks = Vec::new();
         find_locks(&self.top().join(".git"), &mut locks);
         assert!(locks.is_empty(), "left behind: {locks:?}");
+        assert_eq!(self.strays(), Vec::<PathBuf>::new(), "left behind");
+        assert_eq!(self.held(), Vec::<PathBuf>::new(), "still locked");
     }
 
     /// Checks a run against one that nobody disturbed.

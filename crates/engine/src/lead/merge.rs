@@ -35,6 +35,7 @@ fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
     let name = run_ref(site);
     if git.commit_of(&name)?.is_none() {
         git.run(&["update-ref", &name, tip, ""])?;
+        failpoint::reach("run.ref.made");
     }
     Ok(())
 }
@@ -61,6 +62,7 @@ pub(super) fn merge(
     let place = site.worktree(number)?;
     let phase = Phase { site, number, attempt, place };
     ensure_ref(site, &git, onto)?;
+    failpoint::reach("merge.begun");
     let mut job = phase.job(&git, commit)?;
     for _ in 0..TRIES_MAX {
         let planned = {
@@ -193,6 +195,7 @@ impl Phase<'_> {
 
     fn finish(&self, commit: String, note: String) -> Result<Outcome, EngineError> {
         bring_papers(self.site, self.number, &self.place)?;
+        failpoint::reach("merge.papers.brought");
         let fields = [
             ("merged", json!(true)),
             ("merged_at", json!(now_text())),
@@ -200,7 +203,9 @@ impl Phase<'_> {
             ("status", json!("merged")),
         ];
         change_manifest(self.site, &self.place, &fields)?;
+        failpoint::reach("merge.noted");
         release(self.site, self.number)?;
+        failpoint::reach("merge.ended");
         Ok(Outcome::Merged { commit, note })
     }
 }
@@ -245,6 +250,7 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
             writer.create_dir(parent)?;
         }
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("merge.paper.copied");
     }
     Ok(())
 }
@@ -262,14 +268,20 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
     let merged = match moved {
         Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
             match take_in(site, &git, target, &theirs)? {
-                Ok(merged) => Some(merged),
+                Ok(merged) => {
+                    failpoint::reach("follow.taken_in");
+                    Some(merged)
+                }
                 Err(refused) => return Ok(refused),
             }
         }
         _ => None,
     };
+    failpoint::reach("follow.begun");
     let to = merged.as_deref().unwrap_or(commit);
-    Ok(match (follow::follow(site.top(), target, to, &dirty(site, &git)?)?, merged) {
+    let followed = follow::follow(site.top(), target, to, &dirty(site, &git)?)?;
+    failpoint::reach("follow.ended");
+    Ok(match (followed, merged) {
         (Followed::Refused { reason, command_to_finish }, _) => {
             Outcome::Refused { reason, command: command_to_finish }
         }
@@ -379,6 +391,7 @@ pub(super) fn close(
     let overlay: Vec<_> = picture.iter().map(named).collect();
     let message = format!("docs: record run {}", site.run.run());
     let commit = merge::overlay(&git, &run_ref(site), &overlay, &message).map_err(host)?;
+    failpoint::reach("close.ended");
     Ok(Outcome::Merged { commit, note: String::new() })
 }
 

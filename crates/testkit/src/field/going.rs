@@ -14,7 +14,8 @@ pub struct Going {
 }
 
 impl Going {
-    pub(super) fn new(mut child: Child) -> Self {
+    /// Takes charge of a command that was started with its output piped.
+    pub fn new(mut child: Child) -> Self {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let said = thread::spawn(move || {
             let read = |from: Option<Box<dyn Read + Send>>| {

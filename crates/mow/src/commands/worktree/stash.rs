@@ -48,7 +48,9 @@ pub(super) fn push(context: &Context, phase: &str) -> Result<Output, Failure> {
         git.stash_push(&format!("mow: phase {padded}"))?
     };
     let Some(stash) = stash else { return Ok(refused(None, "nothing to stash")) };
+    failpoint::reach("stash.pushed");
     manifest::set(&home, &key, &[("stash_ref", json!(stash))])?;
+    failpoint::reach("stash.noted");
     Ok(Output::json(json!({ "stashed": true, "phase": padded, "stash_ref": stash })))
 }
 
