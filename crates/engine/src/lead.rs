@@ -6,6 +6,8 @@
 
 mod effects;
 mod feed;
+mod foresight;
+mod hand;
 mod merge;
 mod prepare;
 mod projection;
@@ -35,6 +37,7 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
+pub use hand::{ByHand, HandOutcome, Handled, by_hand};
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.

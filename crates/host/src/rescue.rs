@@ -235,7 +235,7 @@ fn empty_tree(git: &Git) -> Result<String, GitError> {
 }
 
 /// Makes a commit in our own name: the user need not have one for us to keep work.
-fn commit_tree(
+pub(crate) fn commit_tree(
     git: &Git,
     tree: &str,
     parents: &[String],

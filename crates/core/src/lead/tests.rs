@@ -455,7 +455,6 @@ fn a_note_is_written_down_only_while_its_phase_waits_for_its_merge() {
     let mut table = Table::new(Settings::default(), vec![spec("1", &[]), spec("2", &[])]);
     let note = || Input::Noted { phase: number("1"), text: "it will conflict".to_owned() };
     assert!(table.lead.decide(&note(), 1).events.is_empty());
-    table.prepare_and_start("2");
     table.complete("1");
     let noted = table.lead.decide(&note(), 1).events;
     assert_eq!(noted[0].sentence().unwrap(), "phase 1: it will conflict");

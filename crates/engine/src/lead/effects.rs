@@ -8,6 +8,7 @@ use mow_core::lead::{Effect, Outcome};
 use mow_core::phase::PhaseNumber;
 use mow_host::process;
 
+use super::foresight::{Waiting, foresee};
 use super::world::Wake;
 use crate::EngineError;
 use crate::site::Site;
@@ -64,6 +65,17 @@ impl Hands {
             }
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
+    }
+
+    /// Tries the merges of phases that wait for them; what people should know arrives as a [`Wake`].
+    pub(super) fn foresee(&self, waiting: Waiting) {
+        let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
+        let act = move || {
+            for (phase, text) in foresee(&site, waiting).unwrap_or_default() {
+                sender.send(Wake::Noted(phase, text)).ok();
+            }
+        };
+        std::thread::Builder::new().name("mow-foresight".to_owned()).spawn(act).ok();
     }
 }
 

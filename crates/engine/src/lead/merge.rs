@@ -26,7 +26,7 @@ const TRIES_MAX: usize = 5;
 const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
 
 /// Returns the ref that a run merges onto.
-fn run_ref(site: &Site) -> String {
+pub(super) fn run_ref(site: &Site) -> String {
     format!("refs/mow/run/{}/target", site.run.run())
 }
 
@@ -41,16 +41,14 @@ fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
 }
 
 /// A phase to merge.
-struct Phase<'a> {
-    site: &'a Site,
-    number: &'a PhaseNumber,
-    attempt: u32,
-    place: Place,
+pub(super) struct Phase<'a> {
+    pub(super) site: &'a Site,
+    pub(super) number: &'a PhaseNumber,
+    pub(super) attempt: u32,
+    pub(super) place: Place,
 }
 
-/// Merges a phase, unless that was done before.
-///
-/// The repository is free for others while an agent settles conflicts or the result is checked.
+/// Merges a phase, unless that was done before, and notes that it is merged.
 pub(super) fn merge(
     site: &Site,
     number: &PhaseNumber,
@@ -58,66 +56,88 @@ pub(super) fn merge(
     [commit, onto]: [&str; 2],
     repository: &Mutex<()>,
 ) -> Result<Outcome, EngineError> {
-    let git = Git::new(site.top());
     let place = site.worktree(number)?;
     let phase = Phase { site, number, attempt, place };
-    ensure_ref(site, &git, onto)?;
+    ensure_ref(site, &Git::new(site.top()), onto)?;
     failpoint::reach("merge.begun");
-    let mut job = phase.job(&git, commit)?;
-    for _ in 0..TRIES_MAX {
-        let planned = {
-            let _guard = lock(repository);
-            merge::plan(&git, &job).map_err(host)?
-        };
-        let ready = match planned {
-            Planned::Ready(ready) => ready,
-            Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
-                return phase.finish(commit, String::new());
-            }
-            Planned::Not(MergeOutcome::AlreadyMerged { .. }) => {
-                // It grew since: its trailers are known, so the rest gets one of its own.
-                let rest = job.branch_commit.clone();
-                job.message = format!("{}Mow-Rest: {rest}\n", job.message);
-                continue;
-            }
-            Planned::Not(MergeOutcome::Conflict { files }) => match phase.resolve(&job, &files)? {
-                Ok(ready) => ready,
-                Err(conflict) => return Ok(conflict),
-            },
-            Planned::Not(_) => continue,
-        };
-        let sealed = merge::seal(&git, &job, &ready).map_err(host)?;
-        if let Some(reason) = phase.check(&sealed, &ready.tree)? {
-            return Ok(Outcome::Failed { reason });
-        }
-        let _guard = lock(repository);
-        let note = phase.keep(&git, &ready, &sealed)?;
-        if let MergeOutcome::Merged { commit, .. } =
-            merge::land(&git, &job, ready, sealed).map_err(host)?
-        {
-            return phase.finish(commit, note);
-        }
+    let outcome = phase.merge(commit, repository)?;
+    if let Outcome::Merged { commit, .. } = &outcome {
+        phase.finish(commit)?;
     }
-    let reason = format!("{} was moved by somebody else, again and again", run_ref(site));
-    Ok(Outcome::Failed { reason })
+    Ok(outcome)
 }
 
 impl Phase<'_> {
-    fn job(&self, git: &Git, commit: &str) -> Result<Merge, EngineError> {
-        let site = self.site;
-        let planning = site.below_top().join(".planning").display().to_string();
-        let dir = phase_dirs::find(&site.planning_in(&self.place.path), &self.number.to_string());
-        let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
+    /// Merges the phase onto the run's ref.
+    ///
+    /// The repository is free for others while an agent settles conflicts or the result is checked.
+    pub(super) fn merge(
+        &self,
+        commit: &str,
+        repository: &Mutex<()>,
+    ) -> Result<Outcome, EngineError> {
+        let git = Git::new(self.site.top());
+        let mut job = self.job(&git, commit)?;
+        for _ in 0..TRIES_MAX {
+            let planned = {
+                let _guard = lock(repository);
+                merge::plan(&git, &job).map_err(host)?
+            };
+            let ready = match planned {
+                Planned::Ready(ready) => ready,
+                Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
+                    return Ok(Outcome::Merged { commit, note: String::new() });
+                }
+                Planned::Not(MergeOutcome::AlreadyMerged { .. }) => {
+                    // It grew since: its trailers are known, so the rest gets one of its own.
+                    let rest = job.branch_commit.clone();
+                    job.message = format!("{}Mow-Rest: {rest}\n", job.message);
+                    continue;
+                }
+                Planned::Not(MergeOutcome::Conflict { files }) => {
+                    match self.resolve(&job, &files)? {
+                        Ok(ready) => ready,
+                        Err(conflict) => return Ok(conflict),
+                    }
+                }
+                Planned::Not(_) => continue,
+            };
+            let sealed = merge::seal(&git, &job, &ready).map_err(host)?;
+            if let Some(reason) = self.check(&sealed, &ready.tree)? {
+                return Ok(Outcome::Failed { reason });
+            }
+            let _guard = lock(repository);
+            let note = self.keep(&git, &ready, &sealed)?;
+            if let MergeOutcome::Merged { commit, .. } =
+                merge::land(&git, &job, ready, sealed).map_err(host)?
+            {
+                return Ok(Outcome::Merged { commit, note });
+            }
+        }
+        let reason = format!("{} was moved by somebody else, again and again", job.run_ref);
+        Ok(Outcome::Failed { reason })
+    }
+
+    pub(super) fn job(&self, git: &Git, commit: &str) -> Result<Merge, EngineError> {
         // Whoever solves a conflict does so on the branch of the phase.
         let head = git.commit_of(&format!("refs/heads/{}", self.place.branch))?;
         let commit = match &head {
             Some(head) if git.is_ancestor(commit, head)? => head,
             _ => commit,
         };
+        Ok(self.job_at(commit))
+    }
+
+    /// Returns the merge of a commit of the phase.
+    pub(super) fn job_at(&self, commit: &str) -> Merge {
+        let site = self.site;
+        let planning = site.below_top().join(".planning").display().to_string();
+        let dir = phase_dirs::find(&site.planning_in(&self.place.path), &self.number.to_string());
+        let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
         let (number, attempt) = (self.number.to_string(), self.attempt.to_string());
         let trailers =
             [("Mow-Phase", &*number), ("Mow-Attempt", &*attempt), ("Mow-Run", site.run.run())];
-        Ok(Merge {
+        Merge {
             run_ref: run_ref(site),
             branch_commit: commit.to_owned(),
             message: with_trailers(&format!("Merge phase {number}"), &trailers),
@@ -125,7 +145,7 @@ impl Phase<'_> {
             own,
             overlay: Vec::new(),
             join: None,
-        })
+        }
     }
 
     fn trial(&self) -> Trial<'_> {
@@ -147,21 +167,25 @@ impl Phase<'_> {
             },
             None => String::new(),
         };
+        let settle = format!("{failed}{}", self.how_to_settle(&job.run_ref, files));
+        Ok(Err(Outcome::Conflict { files: clashes(files), settle }))
+    }
+
+    /// Says how a person settles conflicts with a target: in the worktree of the phase.
+    pub(super) fn how_to_settle(&self, target: &str, files: &[Conflict]) -> String {
         let at = format!("git -C {}", quoted(&self.place.path.to_string_lossy()));
         let how = if is_merging(&self.place.path) {
             format!("to settle them, finish the merge that is in progress there: {at} commit")
         } else {
-            format!("to settle them: {at} merge {}", quoted(&job.run_ref))
+            format!("to settle them: {at} merge {}", quoted(target))
         };
         let mut remedies: Vec<_> = files.iter().map(|file| file.kind.remedy()).collect();
         remedies.sort_unstable();
         remedies.dedup();
         let remedies = remedies.join("; ").replace("{}", "FILE");
-        let settle = format!(
-            "{failed}{how}, then for each file: {remedies}; then {at} commit, and mow resume {}",
-            self.number
-        );
-        Ok(Err(Outcome::Conflict { files: clashes(files), settle }))
+        let again = if self.attempt == 0 { "merge" } else { "resume" };
+        let number = self.number;
+        format!("{how}, then for each file: {remedies}; then {at} commit, and mow {again} {number}")
     }
 
     /// Checks the merged tree with the project's own command; returns why it does not pass.
@@ -193,7 +217,8 @@ impl Phase<'_> {
         Ok(notes.join("; "))
     }
 
-    fn finish(&self, commit: String, note: String) -> Result<Outcome, EngineError> {
+    /// Notes that the phase is merged: papers, manifest, claim.
+    pub(super) fn finish(&self, commit: &str) -> Result<(), EngineError> {
         bring_papers(self.site, self.number, &self.place)?;
         failpoint::reach("merge.papers.brought");
         let fields = [
@@ -206,7 +231,7 @@ impl Phase<'_> {
         failpoint::reach("merge.noted");
         release(self.site, self.number)?;
         failpoint::reach("merge.ended");
-        Ok(Outcome::Merged { commit, note })
+        Ok(())
     }
 }
 
@@ -214,11 +239,11 @@ fn lock(repository: &Mutex<()>) -> MutexGuard<'_, ()> {
     repository.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn host<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+pub(super) fn host<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
     EngineError::Host(error.into())
 }
 
-fn clashes(files: &[Conflict]) -> Vec<Clash> {
+pub(super) fn clashes(files: &[Conflict]) -> Vec<Clash> {
     let clash =
         |file: &Conflict| Clash { path: file.path.clone(), kind: file.kind.words().to_owned() };
     files.iter().map(clash).collect()

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::Face;
 use super::effects::{END_GRACE, Hands};
 use super::feed;
+use super::foresight::Foresight;
 use super::projection::Projection;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
@@ -45,6 +46,8 @@ pub(super) enum Wake {
     Gone(PhaseNumber, u32),
     /// Something that people should know.
     Warn(String),
+    /// Something about a phase that people should know early.
+    Noted(PhaseNumber, String),
     /// Somebody pressed Ctrl-C, or the system wants the lead to end.
     Interrupted,
 }
@@ -82,6 +85,7 @@ pub(super) struct LeadWorld<'a> {
     lean: bool,
     /// Phases whose worktree was made ahead.
     ahead: BTreeSet<PhaseNumber>,
+    foresight: Foresight,
     roadmap_seen: Option<(SystemTime, u64)>,
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
@@ -124,6 +128,7 @@ impl<'a> LeadWorld<'a> {
             news: Vec::new(),
             lean: false,
             ahead: BTreeSet::new(),
+            foresight: Foresight::default(),
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
@@ -335,7 +340,8 @@ impl<'a> LeadWorld<'a> {
         let now = self.clock.now();
         let project = (!self.dirty.is_empty()).then_some(self.projected_at + PROJECT_EVERY_MS);
         let lost = self.lost_since.map(|since| since + BELIEVE_LOSS_MS);
-        let until = until.into_iter().chain(project).chain(lost).min();
+        let foresight = self.foresight.due();
+        let until = until.into_iter().chain(project).chain(lost).chain(foresight).min();
         let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
         match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
             Ok(wake) => Some(wake),
@@ -404,10 +410,14 @@ impl World<Lead> for LeadWorld<'_> {
                 Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
                 Wake::Interrupted => self.interrupt(&mut inputs)?,
                 Wake::Warn(text) => self.warn(text),
+                Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
             }
             next = self.receiver.try_recv().ok();
         }
         self.look(lead, &mut inputs)?;
+        if let Some(waiting) = self.foresight.take(lead, self.clock.now()) {
+            self.hands.foresee(waiting);
+        }
         for (phase, attempt) in gone {
             // Everything it wrote is read by now: it was gone before we looked.
             inputs.push(Input::Gone { phase, attempt });
@@ -462,6 +472,7 @@ impl World<Lead> for LeadWorld<'_> {
             self.dirty.extend(events.iter().filter_map(Event::phase));
             self.news.extend(events.iter().filter_map(|event| feed::entry(event, self.lean)));
             self.make_ahead(lead);
+            self.foresight.heed(events, self.clock.now());
             for track in lead.live() {
                 if matches!(track.status, Status::Running | Status::Ending) {
                     self.attend(track.spec.number, track.attempt)?;

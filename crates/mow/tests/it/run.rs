@@ -9,6 +9,7 @@ mod edits;
 mod failpoints;
 mod failures;
 mod kills;
+mod merging;
 mod people;
 mod places;
 mod signals;
