@@ -108,7 +108,7 @@ impl Ground {
     fn change(&self, place: &str, dice: &mut Dice, story: &mut Vec<String>) {
         let file = FILES[dice.below(FILES.len() as u64) as usize];
         let path = format!("{place}/{file}");
-        match dice.below(12) {
+        match dice.below(14) {
             0..=3 => {
                 self.scribble(&path, dice);
                 self.tell(story, place, &["add", "--all"]);
@@ -136,6 +136,12 @@ impl Ground {
                 self.tell(story, place, &["add", "--all"]);
                 self.tell(story, place, &["commit", "-q", "-m", "A note"]);
             }
+            11 if place != "." => {
+                // A merge by hand, which may stop in the middle.
+                let merge = "alias.try=!git merge --quiet --no-commit main || true";
+                self.tell(story, place, &["-c", merge, "try"]);
+            }
+            12 if place != "." => self.tell(story, place, &["checkout", "-q", "--detach"]),
             _ => {
                 let (from, to) = (self.path(&path), self.path(&format!("{path}-{}", self.next())));
                 fs::rename(from, to).ok();

@@ -11,8 +11,14 @@ use super::deeds::Deed;
 use super::ground::{Ground, PLACES};
 
 /// Files that mow keeps up to date by itself.
-const LIVE: [&str; 5] =
-    ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md", "manifest.json", "dashboard-events.ndjson"];
+const LIVE: [&str; 6] = [
+    "STATE.md",
+    "ROADMAP.md",
+    "REQUIREMENTS.md",
+    "manifest.json",
+    "dashboard-events.ndjson",
+    "dashboard-state.json",
+];
 
 /// What there is at one moment.
 pub(super) struct Ledger {
