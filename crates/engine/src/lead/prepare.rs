@@ -178,6 +178,7 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
         own.as_ref().is_some_and(|own| file.starts_with(own))
             && !is_newer(&from.join(file), &project.planning.join(file))
     };
+    keep_papers(site, place, &project, &keeps)?;
     let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
@@ -186,6 +187,27 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
             "run the command again",
         )),
     }
+}
+
+/// Keeps planning files that only the worktree has, before they make room: git does not carry them.
+fn keep_papers(
+    site: &Site,
+    place: &Place,
+    project: &Project,
+    keeps: &impl Fn(&Path) -> bool,
+) -> Result<(), EngineError> {
+    let main = &site.project.planning;
+    let mut kept = Vec::new();
+    for file in planning_copy::missing_in(&project.planning, main)? {
+        if !keeps(&file) && !main.join(&file).exists() {
+            let bytes = disk::read(&project.planning.join(&file))?.unwrap_or_default();
+            let name = site.below_top().join(".planning").join(&file);
+            kept.push((name.display().to_string(), bytes));
+        }
+    }
+    rescue::keep_files(&Git::at_top(&place.path), &place.branch, &kept)
+        .map_err(|error| EngineError::Host(error.into()))?;
+    Ok(())
 }
 
 /// Returns the project as a worktree has it.

@@ -448,3 +448,18 @@ fn a_sparse_root_is_followed_and_not_filled() {
     assert!(!field.root().join("out").exists());
     assert_eq!(field.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn papers_that_git_does_not_carry_are_kept_before_they_make_room() {
+    let soil = Soil { ignore: ".planning/\n", ..Soil::default() };
+    let script =
+        "mkdir -p .planning/todos\necho idea > .planning/todos/idea.md\ntest -e ../../seed";
+    let field = Field::on(MOW, &soil, &[sown("1", &[], script)]);
+    field.ends(&ALL, 1);
+    assert_eq!(field.text(".worktrees/p01/.planning/todos/idea.md"), "idea\n");
+    field.write("seed", "");
+    field.run_all();
+    let kept = field.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue/phase-01"]);
+    let shown = |name: &str| field.git(&["show", &format!("{name}:.planning/todos/idea.md")]);
+    assert_eq!(kept.lines().map(shown).collect::<Vec<_>>(), ["idea\n"]);
+}

@@ -123,12 +123,36 @@ impl Deed {
     ) -> bool {
         let death = match dice.below(3) {
             0 => Death::None,
-            1 => Death::At(POINTS[dice.below(POINTS.len() as u64) as usize]),
-            _ => Death::AtGit(1 + dice.below(40), ["before", "after"][dice.below(2) as usize]),
+            1 => self.point(dice).map_or(Death::None, Death::At),
+            _ => Death::AtGit(1 + dice.below(25), ["before", "after"][dice.below(2) as usize]),
         };
         let status = self.run(ground, &death, story);
         assert_ne!(status.code(), Some(70), "{self:?} found a mistake in mow itself");
         status.signal().is_some()
+    }
+
+    /// Returns a point that it may pass.
+    fn point(&self, dice: &mut Dice) -> Option<&'static str> {
+        let families: &[&str] = match self {
+            Self::Mow(words) => match (words[0].as_str(), words[1].as_str()) {
+                ("merge", _) | (_, "merge") => &["merge.", "follow."],
+                (_, "prune") => &["prune."],
+                (_, "stash" | "create") => &["stash."],
+                _ => &[],
+            },
+            Self::Engine(words) => match words.split(' ').next() {
+                Some("merge") => &["merge."],
+                Some("follow") => &["follow."],
+                Some("reset") => &["rescue."],
+                Some("prepare") => &["worktree.", "rescue."],
+                _ => &[],
+            },
+            Self::Restore => &[],
+            Self::Run => &[""],
+        };
+        let is_near = |point: &&&str| families.iter().any(|family| point.starts_with(family));
+        let near: Vec<_> = POINTS.iter().filter(is_near).collect();
+        (!near.is_empty()).then(|| *near[dice.below(near.len() as u64) as usize])
     }
 
     /// Does it once more, undisturbed.
