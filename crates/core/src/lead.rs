@@ -28,7 +28,7 @@ use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
 use crate::stage::{Lookahead, Stage};
 
-pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
+pub use event::{Clash, Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
 
 /// A name of a commit.
 pub type Commit = String;
@@ -229,6 +229,13 @@ pub struct Track {
     open_items: usize,
     /// Questions that the current attempt was the first to put.
     asked: usize,
+}
+
+impl Track {
+    /// Returns whether it waits for a person because its merge did not work.
+    pub fn awaits_merge(&self) -> bool {
+        self.status == Status::Parked && self.commit.is_some()
+    }
 }
 
 /// A run.

@@ -7,13 +7,19 @@
 mod drawing;
 mod effects;
 mod feed;
+<<<<<<< HEAD
 mod gather;
 mod health;
+=======
+mod foresight;
+mod hand;
+>>>>>>> merge-room
 mod merge;
 mod prepare;
 mod projection;
 mod roadmap;
 mod start;
+mod trial;
 mod world;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +34,7 @@ use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
 use mow_store::journal::{Journal, JournalError, Record, Tail};
 use mow_store::project::Project;
+use mow_store::roadmap::milestone::current_milestone;
 use mow_store::run_files::{self, RunDir};
 use mow_store::{config, disk};
 
@@ -37,7 +44,11 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
+<<<<<<< HEAD
 pub use gather::is_made_ahead;
+=======
+pub use hand::{ByHand, HandOutcome, Handled, by_hand};
+>>>>>>> merge-room
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.
@@ -85,18 +96,11 @@ impl Session {
         failpoint::reach("lead.locked");
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
-<<<<<<< HEAD
             Some((run, lead)) => {
                 keep_target(&run, &lead, start.target.as_deref())?;
                 (run, lead)
             }
-            None => (new_run_id(&project.tag()), Lead::default()),
-=======
-            Some((run, lead)) => (run, lead),
-            None => {
-                (run_files::new_name(&project.engine_dir, jiff::Timestamp::now())?, Lead::default())
-            }
->>>>>>> crash
+            None => (run_files::new_name(&project, jiff::Timestamp::now())?, Lead::default()),
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
@@ -108,7 +112,7 @@ impl Session {
         let mut begin = Vec::new();
         if lead.run.is_empty() {
             let git = Git::new(site.top());
-            let (target, tip) = target(&git, &config, start.target.as_deref())?;
+            let (target, tip) = target(&project, &git, start.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
         let settings = Settings { force: start.force, ..settings(&config, start.max_workers) };
@@ -257,24 +261,44 @@ pub struct Behind {
 <<<<<<< HEAD
 /// Returns the branch that a run's work is for, and where it stands.
 fn target(
+=======
+/// Makes the name of a run: when it began, and a few letters so that no two are the same.
+fn new_run_id() -> String {
+    let now = jiff::Timestamp::now();
+    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
+    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
+}
+
+/// Returns the branch that work is for, and where it stands: the one named, the one set, that of the
+/// milestone where the project has one, or else the one that is checked out in the main root.
+pub fn target(
+    project: &Project,
+>>>>>>> merge-room
     git: &Git,
-    config: &Config,
     wanted: Option<&str>,
 ) -> Result<(String, String), EngineError> {
-    let set = config.value("git.target").and_then(|value| value.as_str()).map(str::to_owned);
-    let branch = match wanted.map(str::to_owned).or(set) {
-        Some(branch) => branch,
-        None => git.current_branch()?.ok_or_else(|| {
-            EngineError::refused(
-                "no branch is checked out, so it is not clear what to merge into",
-                "mow run --into BRANCH …",
-            )
-        })?,
+    let config = site::config(project)?;
+    let settings = config.settings();
+    let set = config.value("git.target").and_then(|value| value.as_str());
+    let branch = match wanted.or(set.filter(|name| !name.is_empty())) {
+        Some(branch) => Some(branch.to_owned()),
+        None if settings.branching_strategy == "milestone" => {
+            let roadmap = disk::read(&project.planning.join("ROADMAP.md"))?.unwrap_or_default();
+            settings.milestone_branch(&current_milestone(&roadmap))
+        }
+        None => git.current_branch()?,
     };
-    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+    let branch = branch.ok_or_else(|| {
         EngineError::refused(
-            format!("branch {branch} has no commits yet"),
-            "git add -A && git commit",
+            "no branch is checked out in the main root, so the target is not known",
+            "name it with --into BRANCH",
+        )
+    })?;
+    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+        let name = branch.escape_debug();
+        EngineError::refused(
+            format!("there is no branch `{name}` to merge into"),
+            format!("git branch '{name}' makes it; --into names another one"),
         )
     })?;
     Ok((branch, tip))

@@ -39,7 +39,12 @@ impl Site {
     pub fn new(project: &Project, run: &str, exe: &Path) -> Result<Self, EngineError> {
         let project = project.in_main_worktree()?;
         let run = RunDir::new(&project.engine_dir, run)?;
-        Ok(Self { project, run, exe: exe.to_path_buf(), ignored: Arc::default() })
+        Ok(Self::at(project, run, exe))
+    }
+
+    /// Names a site whose project is that of the main worktree.
+    pub(crate) fn at(project: Project, run: RunDir, exe: &Path) -> Self {
+        Self { project, run, exe: exe.to_path_buf(), ignored: Arc::default() }
     }
 
     /// Loads the settings; a file that is no JSON counts as empty.

@@ -24,6 +24,7 @@ use crate::EngineError;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
+pub(crate) use desk::complaint;
 pub(crate) use look::skips_discuss;
 use world::WorkerWorld;
 

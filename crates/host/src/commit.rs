@@ -96,7 +96,7 @@ pub fn commit_paths(
     }
     // As a list that git reads, for there may be more of them than an argument list takes.
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
+    let add = [&["--literal-pathspecs", "add", "--all", "--sparse"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
     failpoint::reach("commit.staged");
     let mut args =

@@ -18,8 +18,10 @@ pub mod probe;
 pub mod process;
 pub mod pulse;
 pub mod rescue;
+pub mod scratch;
 pub mod shell;
 pub mod stop;
+pub mod submodules;
 
 #[cfg(test)]
 mod test_repository;

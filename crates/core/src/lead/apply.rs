@@ -87,6 +87,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.deaths += 1;
             }
         }
+        Event::Noted { .. } => {}
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
         Event::Withdrawn { item } => withdraw(lead, *item),
@@ -208,7 +209,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
                 lead.follow_refused = None;
                 lead.closed = false;
@@ -223,7 +224,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
         // The branch had moved by itself, and what it has is part of the run now.
-        (Some(Effect::Follow { .. }), Outcome::Merged { commit }) => {
+        (Some(Effect::Follow { .. }), Outcome::Merged { commit, .. }) => {
             lead.tip.clone_from(commit);
             lead.followed = Some(commit.clone());
             lead.follow_refused = None;
@@ -234,7 +235,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Close { .. }), outcome) => {
             lead.closed = true;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
             }
         }

@@ -80,6 +80,12 @@ impl Draft<'_> {
             self.events.push(Event::Unhalted { phase });
             return true;
         }
+        if track.awaits_merge() {
+            // Somebody settled the conflict, or mended what kept the merge back.
+            self.close_items(phase, RETRY, |kind| kind == ItemKind::Conflict);
+            self.move_to(phase, Status::Complete, "a person wants it merged again");
+            return true;
+        }
         if !matches!(track.status, Status::Paused | Status::Failed | Status::Cancelled) {
             return false;
         }

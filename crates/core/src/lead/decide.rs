@@ -53,6 +53,7 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
         Input::Finished { id, outcome } => draft.finish(*id, outcome),
         Input::Command { seq, command } => draft.obey(*seq, command),
         Input::Hold(hold) => draft.hold(*hold),
+        Input::Noted { phase, text } => draft.note(*phase, text),
     }
     draft.decision()
 }
@@ -130,6 +131,14 @@ impl<'a> Draft<'a> {
         for track in phases.iter().filter_map(|spec| lead.phases.get(&spec.number)).filter(is_back)
         {
             self.move_to(track.spec.number, Status::Waiting, "it is back in the roadmap");
+        }
+    }
+
+    /// Writes down what people should know of a phase that waits for its merge.
+    fn note(&mut self, phase: PhaseNumber, text: &str) {
+        let track = self.lead.phases.get(&phase);
+        if track.is_some_and(|track| track.status == Status::Complete) {
+            self.events.push(Event::Noted { phase, text: text.to_owned() });
         }
     }
 
@@ -474,11 +483,10 @@ impl<'a> Draft<'a> {
             Outcome::Merged { .. } => {
                 return self.move_to(phase, Status::Merged, "its work is in the target");
             }
-            Outcome::Conflict { files } => format!(
-                "conflicts in {}; to settle them, in its worktree: git merge refs/mow/run/{}/target",
-                files.join(", "),
-                self.lead.run
-            ),
+            Outcome::Conflict { files, settle } => {
+                let files: Vec<_> = files.iter().map(ToString::to_string).collect();
+                format!("conflicts in {}; {settle}", files.join(", "))
+            }
             Outcome::Failed { reason } => reason.clone(),
             _ => "git gave no answer".to_owned(),
         };

@@ -163,7 +163,6 @@ impl Drawing {
             let drawn = self.draw_rest(lead, now);
             let drawn = drawn.and_then(|()| self.projection().write_progress(lead));
             failpoint::reach("close.drawn");
-            failpoint::reach("close.drawn");
             return Ok((merge::shared(&self.site, None)?, drawn));
         }
         let drawn = self.end(now);

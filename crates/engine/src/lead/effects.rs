@@ -1,5 +1,6 @@
 //! Does what a lead wants, each thing in a thread of its own; whatever goes wrong is an outcome.
 
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use mow_host::process;
 use mow_store::disk::Lock;
 use mow_store::worktree_home::worktrees_lock;
 
+use super::foresight::{Waiting, foresee};
 use super::world::Wake;
 use crate::EngineError;
 use crate::site::Site;
@@ -24,13 +26,13 @@ const CHANGED_WITHIN: Duration = Duration::from_secs(600);
 pub(super) struct Hands {
     site: Arc<Site>,
     sender: Sender<Wake>,
-    /// Taken by whatever changes the repository itself, one at a time.
-    repository: Arc<Mutex<()>>,
+    repository: Arc<Repository>,
 }
 
 impl Hands {
     pub(super) fn new(site: Arc<Site>, sender: Sender<Wake>) -> Self {
-        Self { site, sender, repository: Arc::default() }
+        let repository = Arc::new(Repository::new(&site));
+        Self { site, sender, repository }
     }
 
     /// Begins something; its end arrives as a [`Wake`]. The picture is what closing commits.
@@ -43,10 +45,11 @@ impl Hands {
         let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
         let repository = Arc::clone(&self.repository);
         let act = move || {
-            let act = || perform(&site, &effect, &picture);
+            let act = || perform(&site, &effect, &picture, &repository);
             let done = match effect {
-                Effect::Start { .. } | Effect::End { .. } => act(),
-                _ => alone(&site, &repository, act),
+                // A merge takes it by itself, and not while it waits for an agent or for a check.
+                Effect::Start { .. } | Effect::End { .. } | Effect::Merge { .. } => act(),
+                _ => repository.alone(act),
             };
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
@@ -68,24 +71,47 @@ impl Hands {
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
     }
+
+    /// Tries the merges of phases that wait for them; what people should know arrives as a [`Wake`].
+    pub(super) fn foresee(&self, waiting: Waiting) {
+        let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
+        let act = move || {
+            for (phase, text) in foresee(&site, waiting).unwrap_or_default() {
+                sender.send(Wake::Noted(phase, text)).ok();
+            }
+        };
+        std::thread::Builder::new().name("mow-foresight".to_owned()).spawn(act).ok();
+    }
 }
 
-/// Does something while nobody else changes the repository: no other thread, no lead of another
-/// project in it, and no command that makes worktrees.
-fn alone<T>(
-    site: &Site,
-    repository: &Mutex<()>,
-    act: impl FnOnce() -> Result<T, EngineError>,
-) -> Result<T, EngineError> {
-    let _ours = repository.lock().unwrap_or_else(PoisonError::into_inner);
-    let _all = Lock::acquire(&worktrees_lock(&site.project), CHANGED_WITHIN)?;
-    act()
+/// The repository, which one at a time may change: no other thread, no lead of another project in
+/// it, and no command that makes worktrees.
+pub(super) struct Repository {
+    ours: Mutex<()>,
+    all: PathBuf,
+}
+
+impl Repository {
+    pub(super) fn new(site: &Site) -> Self {
+        Self { ours: Mutex::default(), all: worktrees_lock(&site.project) }
+    }
+
+    /// Does something while nobody else changes the repository.
+    pub(super) fn alone<T>(
+        &self,
+        act: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let _ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        let _all = Lock::acquire(&self.all, CHANGED_WITHIN)?;
+        act()
+    }
 }
 
 fn perform(
     site: &Site,
     effect: &Effect,
     picture: &[(String, Vec<u8>)],
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     match effect {
         Effect::Prepare { phase, attempt, base, renew } => {
@@ -100,7 +126,7 @@ fn perform(
             Ok(Outcome::Done)
         }
         Effect::Merge { phase, attempt, commit, onto } => {
-            super::merge::merge(site, phase, *attempt, [commit, onto])
+            super::merge::merge(site, phase, *attempt, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit),
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture),

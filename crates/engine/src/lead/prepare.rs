@@ -6,6 +6,7 @@ use std::path::Path;
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
+use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
@@ -51,10 +52,7 @@ pub(super) fn prepare(
     let git = Git::at_top(&place.path);
     if renew && prepared.behind {
         // Plans, and work of an earlier run, go on from what has been merged since.
-        let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
-        if !answer.success {
-            git.ask(&["merge", "--abort"])?;
-            let reason = format!("branch {} conflicts with the target", place.branch);
+        if let Some(reason) = bring_up_to(&git, &place, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
@@ -74,6 +72,32 @@ pub(super) fn prepare(
     note_in_manifest(&place, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
+}
+
+/// Merges the target into the branch of a phase; returns why that cannot be.
+///
+/// A merge that somebody has begun there by hand is left alone.
+fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
+    let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
+    if phase_worktree::is_merging(&place.path) {
+        let how = format!("git -C {path} commit, or git -C {path} merge --abort");
+        return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
+    }
+    let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
+    if answer.success {
+        return Ok(None);
+    }
+    let files = git.conflicts()?;
+    if phase_worktree::is_merging(&place.path) {
+        git.run(&["merge", "--abort"])?;
+    }
+    if files.is_empty() {
+        let said = answer.complaint();
+        return Ok(Some(format!("the target cannot be merged into branch {branch}: {said}")));
+    }
+    let files = files.join(", ");
+    let how = format!("to settle that: git -C {path} merge {base}, then mow run");
+    Ok(Some(format!("branch {branch} conflicts with the target in {files}; {how}")))
 }
 
 /// Makes the worktree of a phase that will start later, so that it need not wait for that then.
@@ -160,6 +184,7 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
         own.as_ref().is_some_and(|own| file.starts_with(own))
             && !is_newer(&from.join(file), &project.planning.join(file))
     };
+    keep_papers(site, place, &project, &keeps)?;
     let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
@@ -168,6 +193,27 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
             "run the command again",
         )),
     }
+}
+
+/// Keeps planning files that only the worktree has, before they make room: git does not carry them.
+fn keep_papers(
+    site: &Site,
+    place: &Place,
+    project: &Project,
+    keeps: &impl Fn(&Path) -> bool,
+) -> Result<(), EngineError> {
+    let main = &site.project.planning;
+    let mut kept = Vec::new();
+    for file in planning_copy::missing_in(&project.planning, main)? {
+        if !keeps(&file) && !main.join(&file).exists() {
+            let bytes = disk::read(&project.planning.join(&file))?.unwrap_or_default();
+            let name = site.below_top().join(".planning").join(&file);
+            kept.push((name.display().to_string(), bytes));
+        }
+    }
+    rescue::keep_files(&Git::at_top(&place.path), &place.branch, &kept)
+        .map_err(|error| EngineError::Host(error.into()))?;
+    Ok(())
 }
 
 /// Returns the project as a worktree has it.
@@ -180,7 +226,7 @@ pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineEr
 }
 
 /// Returns whether a file was changed after another one, or the other one is not there.
-fn is_newer(file: &Path, other: &Path) -> bool {
+pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     changed(file) > changed(other)
 }

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::Face;
 use super::drawing::Drawing;
 use super::effects::{END_GRACE, Hands};
+use super::foresight::Foresight;
 use super::health::Health;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
@@ -40,6 +41,8 @@ pub(super) enum Wake {
     Drawn,
     /// Something that people should know.
     Warn(String),
+    /// Something about a phase that people should know early.
+    Noted(PhaseNumber, String),
     /// Somebody pressed Ctrl-C, or the system wants the lead to end.
     Interrupted,
 }
@@ -71,6 +74,7 @@ pub(super) struct LeadWorld<'a> {
     drawing: Drawing,
     /// Phases whose worktree was made ahead.
     ahead: BTreeSet<PhaseNumber>,
+    foresight: Foresight,
     roadmap_seen: Option<(SystemTime, u64)>,
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
@@ -110,6 +114,7 @@ impl<'a> LeadWorld<'a> {
             voices: BTreeMap::new(),
             hands,
             ahead: BTreeSet::new(),
+            foresight: Foresight::default(),
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
@@ -323,7 +328,8 @@ impl<'a> LeadWorld<'a> {
         let now = self.clock.now();
         let draw = self.drawing.deadline();
         let lost = self.lost_since.map(|since| since + BELIEVE_LOSS_MS);
-        let until = until.into_iter().chain(draw).chain(lost).min();
+        let foresight = self.foresight.due();
+        let until = until.into_iter().chain(draw).chain(lost).chain(foresight).min();
         let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
         match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
             Ok(wake) => Some(wake),
@@ -386,12 +392,16 @@ impl World<Lead> for LeadWorld<'_> {
                     self.warn_undrawn(drawn);
                 }
                 Wake::Warn(text) => self.warn(text),
+                Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
             }
             next = self.receiver.try_recv().ok();
         }
         self.look(lead, &mut inputs)?;
         let now = self.clock.now();
         self.health.look(&self.site, lead, now, &mut inputs);
+        if let Some(waiting) = self.foresight.take(lead, self.clock.now()) {
+            self.hands.foresee(waiting);
+        }
         for (phase, attempt) in gone {
             // Everything it wrote is read by now: it was gone before we looked.
             inputs.push(Input::Gone { phase, attempt });
@@ -434,6 +444,7 @@ impl World<Lead> for LeadWorld<'_> {
         if !events.is_empty() {
             self.drawing.note(events);
             self.make_ahead(lead);
+            self.foresight.heed(events, self.clock.now());
             for track in lead.live() {
                 if matches!(track.status, Status::Running | Status::Ending) {
                     self.attend(track.spec.number, track.attempt)?;

@@ -206,7 +206,7 @@ pub(super) struct Script<'a> {
 }
 
 /// Returns how a script ended in a few words, when it did not end well.
-pub(super) fn complaint(end: &ShellEnd) -> Option<String> {
+pub(crate) fn complaint(end: &ShellEnd) -> Option<String> {
     let last = end.tail.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let said = last.map(|line| format!(": {line}")).unwrap_or_default();
     Some(match end.end {

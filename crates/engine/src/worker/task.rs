@@ -8,8 +8,8 @@ use std::sync::PoisonError;
 
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
-use mow_host::rescue;
 use mow_host::shell::End;
+use mow_host::{phase_worktree, rescue};
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
@@ -84,6 +84,12 @@ impl Desk {
         paths: &[String],
     ) -> Result<Option<String>, EngineError> {
         let git = self.git();
+        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
+        if phase_worktree::is_merging(&self.worktree) {
+            // Otherwise the task's commit would end that merge, and undo what it merged.
+            rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+            git.plumbing().run(&["merge", "--quit"])?;
+        }
         let rest = format!(":(exclude,top){}", self.planning_below_top());
         let mut paths: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
         if paths.is_empty() {
@@ -98,7 +104,6 @@ impl Desk {
         if answer.stdout.is_empty() {
             return Ok(None);
         }
-        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
         let kept = rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
         failpoint::reach("task.rescued");
         let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");

@@ -168,3 +168,14 @@ fn undoing_brings_back_some_paths_and_keeps_the_rest() {
     undo(&repository.git, &paths, &before, "undo again", &marks).unwrap();
     assert_eq!(repository.say(&["show", "--name-status", "--format=%s"]), "undo again");
 }
+
+#[test]
+fn new_files_outside_of_a_sparse_checkout_are_committed() {
+    let repository = Repository::new();
+    repository.write("in/file", "i\n");
+    repository.commit("directories");
+    repository.say(&["sparse-checkout", "set", "in"]);
+    repository.write("out/new", "new\n");
+    commit_paths(&repository.git, &Paths::AllBut("in".into()), "work", &[]).unwrap().unwrap();
+    assert_eq!(repository.say(&["show", "HEAD:out/new"]), "new");
+}

@@ -277,7 +277,7 @@ fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
     Err(Failure::refused(message).hint(command))
 }
 
-fn this_program() -> Result<PathBuf, Failure> {
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))
 }

@@ -5,12 +5,8 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-<<<<<<< HEAD
-use super::{RunDir, latest, name, runs};
+use super::{RunDir, latest, name, new_name, runs};
 use crate::project::Project;
-=======
-use super::{RunDir, latest, new_name, runs};
->>>>>>> crash
 
 #[test]
 fn every_file_of_a_run_has_its_name() {

@@ -1,6 +1,6 @@
 //! What is done for the lead and for the workers in the simulated world, and what is seen there.
 
-use mow_core::lead::{Command, Effect, Input, Outcome, Status};
+use mow_core::lead::{Clash, Command, Effect, Input, Outcome, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Halt, Note};
 use mow_core::stage::Stage;
@@ -51,7 +51,7 @@ impl Sim {
             Effect::Close { .. } => {
                 self.closings += 1;
                 let commit = format!("{}.{}", self.tip(), self.closings);
-                Outcome::Merged { commit }
+                Outcome::Merged { commit, note: String::new() }
             }
         }
     }
@@ -119,11 +119,13 @@ impl Sim {
                 self.broken = Some(format!("phase {phase}-{attempt} is merged at an old commit"));
             }
             if self.stumbles() {
-                return Outcome::Conflict { files: vec!["src/a".to_owned()] };
+                let (path, kind) = ("src/a".to_owned(), "both changed".to_owned());
+                let settle = "git merge".to_owned();
+                return Outcome::Conflict { files: vec![Clash { path, kind }], settle };
             }
             self.merges.push(phase);
         }
-        Outcome::Merged { commit: self.tip() }
+        Outcome::Merged { commit: self.tip(), note: String::new() }
     }
 
     /// Gives a worker inputs; it may crash over them.

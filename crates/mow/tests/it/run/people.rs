@@ -127,25 +127,6 @@ fn an_unreadable_plan_fails_until_it_is_mended() {
 }
 
 #[test]
-fn a_conflict_is_settled_in_the_worktree_and_merged_then() {
-    let field = field(&[sown("1", &[], "echo rye > both"), sown("2", &[], "echo oats > both")]);
-    let said = field.ends(&ALL, 5);
-    assert!(said.contains("Phase 2 cannot be merged: conflicts in both"), "{said}");
-    answer_all(&field, "retry");
-    field.ends(&ALL, 5); // Nobody has settled anything.
-    let worktree = field.root().join(".worktrees/p02");
-    let merge = said.lines().find_map(|line| line.split_once("worktree: git ")).expect(&said).1;
-    let at = ["-C", worktree.to_str().unwrap()];
-    let words: Vec<_> = merge.split(' ').collect();
-    field.git(&[&at[..], &words, &["-X", "ours", "--quiet"]].concat());
-    answer_all(&field, "retry");
-    field.run_all();
-    field.inspect();
-    assert_eq!(field.git(&["show", "main:both"]), "oats\n");
-    assert_eq!(field.trailers("Mow-Task").len(), 2);
-}
-
-#[test]
 fn an_unfinished_run_keeps_its_target() {
     let field = field(&[sown("1", &[], "").undiscussed()]);
     field.git(&["branch", "other"]);

@@ -106,12 +106,8 @@ impl Play {
             call = call.env("MOW_FAILPOINT", self.words());
             call = call.env("MOW_FAILPOINT_MARK", outside.join("mark"));
         }
-<<<<<<< HEAD
-        Going::of(call)
-=======
         *self.story() += &format!("$ mow {}\n", words.join(" "));
-        Going::new(call.spawn())
->>>>>>> crash
+        Going::of(call)
     }
 
     #[track_caller]
