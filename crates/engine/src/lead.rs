@@ -7,13 +7,10 @@
 mod drawing;
 mod effects;
 mod feed;
-<<<<<<< HEAD
-mod gather;
-mod health;
-=======
 mod foresight;
+mod gather;
 mod hand;
->>>>>>> merge-room
+mod health;
 mod merge;
 mod prepare;
 mod projection;
@@ -44,11 +41,8 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
-<<<<<<< HEAD
 pub use gather::is_made_ahead;
-=======
 pub use hand::{ByHand, HandOutcome, Handled, by_hand};
->>>>>>> merge-room
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.
@@ -258,22 +252,10 @@ pub struct Behind {
     pub command: String,
 }
 
-<<<<<<< HEAD
-/// Returns the branch that a run's work is for, and where it stands.
-fn target(
-=======
-/// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id() -> String {
-    let now = jiff::Timestamp::now();
-    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
-}
-
 /// Returns the branch that work is for, and where it stands: the one named, the one set, that of the
 /// milestone where the project has one, or else the one that is checked out in the main root.
 pub fn target(
     project: &Project,
->>>>>>> merge-room
     git: &Git,
     wanted: Option<&str>,
 ) -> Result<(String, String), EngineError> {

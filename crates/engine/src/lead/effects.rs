@@ -66,7 +66,7 @@ impl Hands {
         let act = move || {
             for phase in phases {
                 let act = || super::prepare::make_ahead(&site, &phase, &base);
-                alone(&site, &repository, act).ok();
+                repository.alone(act).ok();
             }
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();

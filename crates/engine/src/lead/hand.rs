@@ -13,6 +13,7 @@ use mow_host::rescue;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 
+use super::effects::Repository;
 use super::merge::{Phase, clashes, follow, host, run_ref};
 use super::{take_lead, target, trial};
 use crate::EngineError;

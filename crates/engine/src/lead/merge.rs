@@ -13,6 +13,7 @@ use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::{phase_dirs, planning_copy, planning_join};
 use serde_json::json;
 
+use super::effects::Repository;
 use super::prepare::{change_manifest, is_newer, release};
 use super::trial::Trial;
 use crate::EngineError;
