@@ -296,3 +296,19 @@ fn what_moves_again_takes_its_question_back_and_may_be_stuck_again() {
     hands.put(&Input::Stuck { id: 99, signs: String::new() });
     assert_eq!(hands.asked().len(), 2, "of what is over nothing is noted");
 }
+
+#[test]
+fn what_older_workers_wrote_can_be_read() {
+    for line in [
+        r#"{"event":"briefed","brief":{"run":"r","phase":"3","name":"x","attempt":1,"base":"c","answers":[]}}"#,
+        r#"{"event":"intended","id":3,"effect":{"effect":"run_task","plan":"03-01","task":1}}"#,
+        r#"{"event":"intended","id":4,"effect":{"effect":"interrupt"}}"#,
+        r#"{"event":"finished","id":1,"outcome":{"outcome":"found","found":{"settings":{"research":true,
+            "plan_check":true,"verifier":true,"gates":"none","strict":false,"tries_max":1,
+            "wall_max_ms":null,"roles":["executor"]},"goal":"","criteria":[],"skip_discuss":false,
+            "context":true,"research":false,"plans":[{"id":"03-01","wave":1,"depends_on":[],
+            "tasks":[],"done":false}],"verification":null}}}"#,
+    ] {
+        serde_json::from_str::<Event>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+}
