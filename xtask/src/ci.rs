@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     soak::run_storms(&mut steps, STORM_KILLS)?;
     soak::run_scenarios(&mut steps, MERGE_SCENARIOS)?;
+    soak::run_failpoints(&mut steps, "all")?;
     if std::env::var_os("MOW_CORPUS").is_some() {
         steps.call("corpus", "roadmaps", "cargo xtask corpus", || corpus::run(&[]))?;
     } else {

@@ -22,7 +22,7 @@ use crate::EngineError;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
-pub(crate) use desk::{commits_docs, complaint};
+pub(crate) use desk::complaint;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.

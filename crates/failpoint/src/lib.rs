@@ -6,10 +6,8 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `MOW_FAILPOINT` | the point at which to die |
-//! | `MOW_FAILPOINT_IN` | who dies: `lead`, `worker`, `person`, or several with commas; all if not set |
-//! | `MOW_FAILPOINT_HIT` | at which pass of one process, counted from 1 |
-//! | `MOW_FAILPOINT_MARK` | a path; `<path>-<role>` is made by the one who dies, and then none of that role dies again |
+//! | `MOW_FAILPOINT` | who dies where, such as `merge.ref.moved@lead#2`; see [`Blow`]. Of several words each counts once the one before has come true |
+//! | `MOW_FAILPOINT_MARK` | a path; whoever dies makes `<path>-<word>-<role>`, so that it happens once |
 //! | `MOW_FAILPOINT_TRACE` | a file that gets `<role> <point>` for each point that is passed |
 //!
 //! Dying is a SIGKILL to oneself: no destructor runs, nothing is flushed, no signal is handled.
@@ -19,19 +17,13 @@ pub mod source;
 
 #[cfg(debug_assertions)]
 mod armed;
+mod blow;
 #[cfg(test)]
 mod tests;
 
 use std::process::Command;
 
-/// What a process is to a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It leads the run.
-    Lead,
-    /// It works on a phase.
-    Worker,
-}
+pub use blow::{Blow, Role};
 
 /// Says what this process is from now on; until then it carries out the command of a person.
 #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "nobody asks in a release"))]

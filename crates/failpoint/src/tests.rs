@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use crate::source::points_in;
-use crate::{Role, enter, hide, reach, reach_torn};
+use crate::{Blow, Role, enter, hide, reach, reach_torn};
 
 /// What a victim is told to do; without it this test binary is nobody's victim.
 const VICTIM: &str = "MOW_TEST_VICTIM";
@@ -42,7 +42,7 @@ fn run(dir: &Path, role: &str, order: &[(&str, &str)]) -> ExitStatus {
 #[test]
 fn a_process_dies_at_its_point_and_no_other_one_does() {
     let dir = tempfile::tempdir().unwrap();
-    let order = [("MOW_FAILPOINT", "a.first"), ("MOW_FAILPOINT_IN", "lead,worker")];
+    let order = [("MOW_FAILPOINT", "a.first@lead,worker")];
     assert!(run(dir.path(), "person", &order).success());
     assert_eq!(run(dir.path(), "lead", &order).signal(), Some(9));
     assert!(run(dir.path(), "lead", &order).success(), "once for each role");
@@ -55,7 +55,7 @@ fn a_process_dies_at_its_point_and_no_other_one_does() {
 #[test]
 fn the_second_pass_counts_and_the_half_step_is_done() {
     let dir = tempfile::tempdir().unwrap();
-    let order = [("MOW_FAILPOINT", "a.half"), ("MOW_FAILPOINT_HIT", "2")];
+    let order = [("MOW_FAILPOINT", "a.half@lead#2")];
     assert_eq!(run(dir.path(), "lead", &order).signal(), Some(9));
     assert_eq!(fs::read_to_string(dir.path().join("trace")).unwrap().lines().count(), 4);
     assert_eq!(fs::read_to_string(dir.path().join("half")).unwrap(), "half");
@@ -63,9 +63,33 @@ fn the_second_pass_counts_and_the_half_step_is_done() {
 }
 
 #[test]
+fn one_death_comes_after_the_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let order = [("MOW_FAILPOINT", "a.last@lead a.first@lead,worker#2")];
+    assert!(run(dir.path(), "worker", &order).success(), "it is not its turn");
+    for role in ["lead", "lead", "worker"] {
+        assert_eq!(run(dir.path(), role, &order).signal(), Some(9));
+    }
+    let trace = fs::read_to_string(dir.path().join("trace")).unwrap();
+    let ends = "lead a.last\nlead a.first\nlead a.half\nlead a.first\nworker a.first\n";
+    assert!(trace.contains(ends), "{trace}");
+    assert!(
+        run(dir.path(), "lead", &order).success() && run(dir.path(), "worker", &order).success()
+    );
+}
+
+#[test]
+fn a_blow_is_read_as_it_is_written() {
+    let blow = Blow::parse("a.b@lead,worker#3");
+    assert_eq!(blow.to_string(), "a.b@lead,worker#3");
+    assert_eq!((blow.roles, blow.hit), (vec![Role::Lead, Role::Worker], 3));
+    assert_eq!(Blow::parse("a.b").to_string(), "a.b@lead#1");
+}
+
+#[test]
 fn a_hidden_order_reaches_nobody() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = command(dir.path(), "lead", &[("MOW_FAILPOINT", "a.first")]);
+    let mut command = command(dir.path(), "lead", &[("MOW_FAILPOINT", "a.first@lead")]);
     hide(&mut command);
     assert!(command.output().unwrap().status.success());
     assert!(!dir.path().join("trace").exists());

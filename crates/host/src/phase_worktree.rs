@@ -140,7 +140,7 @@ pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError
         if reused { mend(&git, prepare, &base, &mut rescued)? } else { add(&git, prepare, &base)? };
     let worktree = Git::at_top(&prepare.path).plumbing();
     let behind = !catch_up(&worktree, prepare, &base, &mut rescued)?;
-    let head = worktree.run(&["rev-parse", "HEAD"])?.text();
+    let head = worktree.commit_of("HEAD")?.unwrap_or_default();
     Ok(Prepared { path: prepare.path.clone(), head, reused, created_branch, behind, rescued })
 }
 
@@ -152,6 +152,10 @@ impl Prepare {
 }
 
 fn check_branch(git: &Git, branch: &str) -> Result<(), WorktreeError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !branch.is_empty() && !branch.starts_with('-') && branch.chars().all(is_plain) {
+        return Ok(());
+    }
     let full = format!("refs/heads/{branch}");
     if branch.starts_with('-') || !git.ask(&["check-ref-format", &full])?.success {
         return Err(WorktreeError::BadBranch { branch: branch.to_owned() });
@@ -299,10 +303,11 @@ fn catch_up(
     base: &str,
     rescued: &mut Vec<Rescued>,
 ) -> Result<bool, WorktreeError> {
-    if worktree.is_ancestor(base, "HEAD")? {
+    let head = worktree.commit_of("HEAD")?.unwrap_or_else(|| "HEAD".to_owned());
+    if worktree.is_ancestor(base, &head)? {
         return Ok(true);
     }
-    if !worktree.is_ancestor("HEAD", base)? {
+    if !worktree.is_ancestor(&head, base)? {
         return Ok(false);
     }
     rescued.extend(rescue::reset_to(worktree, prepare.rescue_name(), "HEAD")?);

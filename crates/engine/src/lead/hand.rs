@@ -80,8 +80,9 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
     let git = Git::new(project.repository.as_ref().map_or(&project.root, |r| &r.top));
     let (target, tip) = target(&project, &git, job.into)?;
     let name = format!("by-hand-{}", target.replace('%', "%25").replace('/', "%2F"));
-    let run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
-    let site = Site { project, run, exe: job.exe.to_path_buf() };
+    let mut site = Site::new(&project, &name, job.exe)?;
+    // Apart from the runs, so that nobody takes it for one.
+    site.run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
     let mut handled = Handled { target, phases: Vec::new(), behind: None };
     if job.dry_run {
         try_all(&site, &git, job.phases, &tip, &mut handled)?;

@@ -253,7 +253,7 @@ pub(super) fn clashes(files: &[Conflict]) -> Vec<Clash> {
 ///
 /// What somebody wrote there after the phase did is kept under a rescue ref before it is replaced.
 fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), EngineError> {
-    if crate::worker::commits_docs(site, &site.project.root)? {
+    if site.commits_docs()? {
         return Ok(());
     }
     let Some(dir) = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string()) else {
@@ -384,7 +384,7 @@ fn join(path: &str, versions: [&[u8]; 3]) -> Option<Vec<u8>> {
 ///
 /// Asked often, so that it starts no process in the usual case.
 pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
-    Ok(is_checked_out(site, target)? || !crate::worker::commits_docs(site, &site.project.root)?)
+    Ok(is_checked_out(site, target)? || !site.commits_docs()?)
 }
 
 fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
@@ -404,7 +404,7 @@ pub(super) fn close(
     picture: &[(String, Vec<u8>)],
 ) -> Result<Outcome, EngineError> {
     super::trial::clear(site)?;
-    if !crate::worker::commits_docs(site, &site.project.root)? {
+    if !site.commits_docs()? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());

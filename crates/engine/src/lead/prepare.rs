@@ -57,7 +57,10 @@ pub(super) fn prepare(
         }
     }
     // What the phase itself did is what comes after the point where it left the target.
-    let fork = git.run(&["merge-base", "HEAD", base])?.text();
+    let fork = match prepared.head == base {
+        true => prepared.head,
+        false => git.run(&["merge-base", "HEAD", base])?.text(),
+    };
     give_planning(site, &place, phase)?;
     failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
@@ -167,7 +170,7 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
 /// Copies the planning files where git does not carry them; the phase's own ones stay.
 fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let root = place.path.join(site.below_top());
-    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
+    if site.commits_docs()? && root.join(".planning").is_dir() {
         return Ok(());
     }
     let project = project_in(site, place)?;

@@ -2,6 +2,7 @@
 
 use mow_core::item::Answer;
 use mow_core::worker::{Effect, Outcome};
+use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::papers::{self, DonePlan, DoneTask, Left};
 use mow_store::status::{self, NewStatus, PlanChange};
@@ -157,7 +158,11 @@ impl Desk {
 
     /// Makes the last commit of the phase.
     pub(super) fn close_phase(&self) -> Result<Outcome, EngineError> {
-        let head = self.git().commit_of("HEAD")?.unwrap_or_default();
+        let git = self.git();
+        let head = git.commit_of("HEAD")?.unwrap_or_default();
+        if self.is_closed(&git)? {
+            return Ok(Outcome::Committed { commit: Some(head) });
+        }
         let short = head.get(..8).unwrap_or(&head).to_owned();
         self.change_status(|old| {
             let old = status::set_field(old, "status", "complete").ok()?;
@@ -166,12 +171,24 @@ impl Desk {
         failpoint::reach("phase.noted");
         self.archive_checkpoint()?;
         failpoint::reach("phase.checkpoint.archived");
-        if self.commits_docs && self.git().is_dirty(true)? {
+        if self.commits_docs && git.is_dirty(true)? {
             let subject = format!("docs({}): close the phase", self.padded());
             self.commit(&subject, &[], Part::Papers)?;
             failpoint::reach("phase.committed");
         }
-        Ok(Outcome::Committed { commit: self.git().commit_of("HEAD")? })
+        Ok(Outcome::Committed { commit: git.commit_of("HEAD")? })
+    }
+
+    /// Returns whether the last commit is the one that an earlier attempt closed the phase with.
+    fn is_closed(&self, git: &Git) -> Result<bool, EngineError> {
+        let path = self.phase_dir().join(format!("{}-STATUS.md", self.padded()));
+        let status = status::parse(&disk::read(&path)?.unwrap_or_default());
+        if !self.commits_docs || status.status != "complete" {
+            return Ok(false);
+        }
+        let before = git.commit_of("HEAD^")?;
+        let is_verified = before.is_some_and(|before| before.starts_with(&status.verified));
+        Ok(is_verified && !git.is_dirty(true)?)
     }
 
     /// Moves a checkpoint that is passed out of the way of later attempts.

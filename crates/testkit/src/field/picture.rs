@@ -22,6 +22,9 @@ const MASKS: [(&str, &str); 7] = [
     (r"(?m)^.*The lead has not answered for .*\n", ""),
 ];
 
+/// How commits of planning files end that need not be commits of their own: no mark depends on them.
+const FOLDED: [&str; 2] = ["): context", "): planner"];
+
 /// The diff of everything against nothing shows all files of a commit in one go.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -39,9 +42,11 @@ impl Field {
         for branch in self.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]).lines() {
             let all = self.git(&["diff", "--no-color", "--no-renames", EMPTY_TREE, branch]);
             parts.insert(branch.to_owned(), all);
-            // Phases side by side end in any order.
+            // Phases side by side end in any order. What was written and not committed yet goes in
+            // with the next commit.
             let subjects = self.git(&["log", "--format=%s", branch]);
-            let mut subjects: Vec<_> = subjects.lines().collect();
+            let is_own = |subject: &&str| !FOLDED.iter().any(|end| subject.ends_with(end));
+            let mut subjects: Vec<_> = subjects.lines().filter(is_own).collect();
             subjects.sort_unstable();
             parts.insert(format!("commits of {branch}"), subjects.join("\n"));
         }

@@ -15,11 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 
-use failpoint::source;
+use failpoint::{Blow, Role, source};
 use mow_testkit::dice::Dice;
 use mow_testkit::field::Field;
 
-use play::{Blow, Play};
+use play::Play;
 use scenes::{SCENES, Scene};
 
 /// How many cases run at a time.
@@ -39,7 +39,7 @@ enum Tier {
 }
 
 /// Who passed which points.
-type Passed = BTreeSet<(String, String)>;
+type Passed = BTreeSet<(String, Role)>;
 
 /// A scene, and who dies in it where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,14 +51,13 @@ struct Case {
 impl fmt::Display for Case {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", SCENES[self.scene].name)?;
-        let mut blows = self.blows.iter();
-        blows.try_for_each(|Blow { point, roles, hit }| write!(formatter, " {point}@{roles}#{hit}"))
+        self.blows.iter().try_for_each(|blow| write!(formatter, " {blow}"))
     }
 }
 
 impl Case {
-    fn one(scene: usize, point: &str, roles: &str, hit: u32) -> Self {
-        let (point, roles) = (point.to_owned(), roles.to_owned());
+    fn one(scene: usize, point: &str, roles: &[Role], hit: u32) -> Self {
+        let (point, roles) = (point.to_owned(), roles.to_vec());
         Self { scene, blows: vec![Blow { point, roles, hit }] }
     }
 
@@ -67,13 +66,14 @@ impl Case {
         let mut words = text.split_whitespace();
         let name = words.next()?;
         let scene = SCENES.iter().position(|scene| scene.name == name)?;
-        let blow = |word: &str| {
-            let (point, rest) = word.split_once('@')?;
-            let (roles, hit) = rest.split_once('#')?;
-            let (point, roles) = (point.to_owned(), roles.to_owned());
-            Some(Blow { point, roles, hit: hit.parse().ok()? })
-        };
-        Some(Self { scene, blows: words.map(blow).collect::<Option<_>>()? })
+        Some(Self { scene, blows: words.map(Blow::parse).collect() })
+    }
+
+    /// The same with one more death behind it.
+    fn then(&self, (point, role): &(String, Role)) -> Self {
+        let mut more = self.clone();
+        more.blows.push(Blow { point: point.clone(), roles: vec![*role], hit: 1 });
+        more
     }
 }
 
@@ -183,26 +183,28 @@ fn try_all(cases: &[Case], quiet: &[Quiet], may_miss: bool) -> (Vec<(Case, Passe
 fn single_cases(tier: Tier, quiet: &[Quiet]) -> Vec<Case> {
     let mut cases = BTreeSet::new();
     let everywhere: Passed = quiet.iter().flat_map(|quiet| quiet.passed.clone()).collect();
-    let passes = |scene: usize, point: &str, role: &str| {
-        quiet[scene].passed.contains(&(point.to_owned(), role.to_owned()))
+    let scenes_of = |point: &str, roles: &[Role]| {
+        let pass = |scene: &usize| {
+            let passed = &quiet[*scene].passed;
+            roles.iter().all(|role| passed.contains(&(point.to_owned(), *role)))
+        };
+        let count = if tier == Tier::Soak { SCENES.len() } else { 1 };
+        (0..SCENES.len()).filter(pass).take(count).collect::<Vec<_>>()
     };
     for (point, role) in &everywhere {
-        if tier == Tier::Lead && role != "lead" {
+        if tier == Tier::Lead && *role != Role::Lead {
             continue;
         }
-        let scenes = (0..SCENES.len()).filter(|scene| passes(*scene, point, role));
-        let count = if tier == Tier::Soak { SCENES.len() } else { 1 };
-        for scene in scenes.take(count) {
-            cases.insert(Case::one(scene, point, role, 1));
-            if point.starts_with("journal.append.") && role != "person" {
-                cases.extend(JOURNAL_HITS.map(|hit| Case::one(scene, point, role, hit)));
+        for scene in scenes_of(point, &[*role]) {
+            cases.insert(Case::one(scene, point, &[*role], 1));
+            if point.starts_with("journal.append.") && *role != Role::Person {
+                cases.extend(JOURNAL_HITS.map(|hit| Case::one(scene, point, &[*role], hit)));
             }
         }
-        if tier > Tier::Lead && role == "lead" {
-            let both =
-                |scene: &usize| passes(*scene, point, "lead") && passes(*scene, point, "worker");
-            let scene = (0..SCENES.len()).find(both);
-            cases.extend(scene.map(|scene| Case::one(scene, point, "lead,worker", 1)));
+        if tier > Tier::Lead && *role == Role::Lead {
+            let both = [Role::Lead, Role::Worker];
+            let scenes = scenes_of(point, &both).into_iter();
+            cases.extend(scenes.map(|scene| Case::one(scene, point, &both, 1)));
         }
     }
     cases.into_iter().collect()
@@ -212,10 +214,8 @@ fn single_cases(tier: Tier, quiet: &[Quiet]) -> Vec<Case> {
 fn recovery_cases(known: &Passed, seen: &[(Case, Passed)]) -> Vec<Case> {
     let mut cases = BTreeMap::new();
     for (case, passed) in seen {
-        for (point, role) in passed.difference(known) {
-            let mut pair = case.clone();
-            pair.blows.push(Blow { point: point.clone(), roles: role.clone(), hit: 1 });
-            cases.entry((point.clone(), role.clone())).or_insert(pair);
+        for second in passed.difference(known) {
+            cases.entry(second.clone()).or_insert_with(|| case.then(second));
         }
     }
     cases.into_values().collect()
@@ -231,10 +231,7 @@ fn sampled_pairs(count: usize, seen: &[(Case, Passed)]) -> Vec<Case> {
         }
         let (case, passed) = &seen[dice.below(seen.len() as u64) as usize];
         let second = passed.iter().nth(dice.below(passed.len() as u64) as usize);
-        let Some((point, role)) = second.filter(|_| case.blows.len() == 1) else { continue };
-        let mut pair = case.clone();
-        pair.blows.push(Blow { point: point.clone(), roles: role.clone(), hit: 1 });
-        pairs.insert(pair);
+        pairs.extend(second.filter(|_| case.blows.len() == 1).map(|second| case.then(second)));
     }
     pairs.into_iter().collect()
 }

@@ -1,14 +1,15 @@
 //! A field on which processes die: whoever is killed is started again by the same command, until the
 //! scene is over or it is clear that it never will be.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use failpoint::{Blow, Role};
 use mow_testkit::field::{Field, Going};
+
+use super::Passed;
 
 /// How long one command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -16,21 +17,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How often a command is given again after somebody died.
 const TRIES_MAX: usize = 6;
 const KILLED: i32 = 9;
-
-/// Where somebody is to die.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Blow {
-    pub(super) point: String,
-    /// Who: `lead`, `worker`, `person`, or several with commas, each of which dies once.
-    pub(super) roles: String,
-    pub(super) hit: u32,
-}
-
-impl Blow {
-    fn deaths(&self) -> usize {
-        self.roles.split(',').count()
-    }
-}
 
 /// A field in which a scene is played.
 pub(super) struct Play {
@@ -63,13 +49,15 @@ impl Play {
     /// because it is done already.
     #[track_caller]
     pub(super) fn says(&self, words: &[&str]) {
-        let (mut status, mut said) = self.finish(self.start(words));
-        let has_died = status.signal() == Some(KILLED);
-        if has_died {
-            (status, said) = self.finish(self.start(words));
+        for tries in 0..TRIES_MAX {
+            let (status, said) = self.finish(self.start(words));
+            if status.success() || tries > 0 && status.code() == Some(1) {
+                return;
+            }
+            let is_dead = status.signal() == Some(KILLED);
+            assert!(is_dead, "mow {}: {status}\n{said}", words.join(" "));
         }
-        let is_fine = status.success() || has_died && status.code() == Some(1);
-        assert!(is_fine, "mow {}: {status}\n{said}", words.join(" "));
+        panic!("mow {} dies again and again", words.join(" "));
     }
 
     /// Starts a lead and waits until something is the case; one that dies is started again.
@@ -102,21 +90,14 @@ impl Play {
     }
 
     pub(super) fn start(&self, words: &[&str]) -> Going {
-        let mut call = self.field.call(words).env("MOW_FAILPOINT_TRACE", self.trace());
-        if let Some((at, blow)) = self.next() {
-            call = call
-                .env("MOW_FAILPOINT", &blow.point)
-                .env("MOW_FAILPOINT_IN", &blow.roles)
-                .env("MOW_FAILPOINT_HIT", blow.hit.to_string())
-                .env("MOW_FAILPOINT_MARK", self.mark(at));
+        let outside = self.field.sandbox.outside();
+        let mut call = self.field.call(words).env("MOW_FAILPOINT_TRACE", outside.join("trace"));
+        if !self.blows.is_empty() {
+            let blows: Vec<_> = self.blows.iter().map(ToString::to_string).collect();
+            call = call.env("MOW_FAILPOINT", blows.join(" "));
+            call = call.env("MOW_FAILPOINT_MARK", outside.join("mark"));
         }
         Going::new(call.spawn())
-    }
-
-    /// The blow that has not fallen altogether yet.
-    fn next(&self) -> Option<(usize, &Blow)> {
-        let mut all = self.blows.iter().enumerate();
-        all.find(|(at, blow)| self.fallen(*at) < blow.deaths())
     }
 
     #[track_caller]
@@ -143,35 +124,31 @@ impl Play {
         text
     }
 
-    fn trace(&self) -> PathBuf {
-        self.field.sandbox.outside().join("trace")
-    }
-
-    fn mark(&self, at: usize) -> PathBuf {
-        self.field.sandbox.outside().join(format!("mark-{at}"))
-    }
-
-    /// How many have died of a blow.
-    fn fallen(&self, at: usize) -> usize {
-        let roles = self.blows[at].roles.split(',');
-        let mark = self.mark(at).to_string_lossy().into_owned();
-        roles.filter(|role| PathBuf::from(format!("{mark}-{role}")).exists()).count()
+    /// Who has died of which blow; the words of a case are counted from 1.
+    fn dead(&self, at: usize) -> usize {
+        let mark = |role: &Role| format!("mark-{}-{}", at + 1, role.name());
+        let outside = self.field.sandbox.outside();
+        let roles = self.blows[at].roles.iter();
+        roles.filter(|role| outside.join(mark(role)).exists()).count()
     }
 
     /// How many have died.
     fn fell(&self) -> usize {
-        (0..self.blows.len()).map(|at| self.fallen(at)).sum()
+        (0..self.blows.len()).map(|at| self.dead(at)).sum()
     }
 
     /// The blows that did not fall, or not on all they were meant for.
-    pub(super) fn missed(&self) -> Vec<&Blow> {
-        self.next().into_iter().map(|(_, blow)| blow).collect()
+    pub(super) fn missed(&self) -> Vec<String> {
+        let all = self.blows.iter().enumerate();
+        let missed = all.filter(|(at, blow)| self.dead(*at) < blow.roles.len());
+        missed.map(|(_, blow)| blow.to_string()).collect()
     }
 
     /// Who passed which points so far.
-    pub(super) fn passed(&self) -> BTreeSet<(String, String)> {
-        let text = fs::read_to_string(self.trace()).unwrap_or_default();
+    pub(super) fn passed(&self) -> Passed {
+        let text =
+            fs::read_to_string(self.field.sandbox.outside().join("trace")).unwrap_or_default();
         let pairs = text.lines().filter_map(|line| line.split_once(' '));
-        pairs.map(|(role, point)| (point.to_owned(), role.to_owned())).collect()
+        pairs.filter_map(|(role, point)| Some((point.to_owned(), Role::parse(role)?))).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mow_testkit::field::{ALL, Field, Phase, Soil, phase, plan, task};
 
-use super::super::{MOW, sown};
+use super::super::MOW;
 use super::play::Play;
 
 /// A field and what happens on it.
@@ -28,10 +28,16 @@ pub(super) const SCENES: [Scene; 10] = [
     Scene { name: "unheard", plant: unheard, play: |play| play.ends(&ALL, 0) },
 ];
 
+/// A phase with one plan of one task that adds a line: done twice, it shows.
+fn sown(number: &str, depends_on: &[&str], script: &str) -> Phase {
+    let script = format!("{script}\necho {number} >> crop-{number}");
+    phase(number, depends_on).with(plan(vec![task(&script)]))
+}
+
 /// Four phases, of which the first has two plans and meets a requirement.
 fn diamond() -> Field {
     let requires = "**Requirements**: FIELD-01";
-    let first = sown("1", &[], "").with(plan(vec![task("echo 2 > second")])).details(requires);
+    let first = sown("1", &[], "").with(plan(vec![task("echo 2 >> second")])).details(requires);
     let phases =
         [first, sown("2", &["1"], ""), sown("3", &["1"], ""), sown("4", &["2", "3"], "cat crop-3")];
     let field = Field::new(MOW, &phases);
@@ -60,7 +66,7 @@ fn asked() -> Field {
         &Soil { config: &config, ..Soil::default() },
         &[phase("1", &[]).undiscussed()],
     );
-    let planned = phase("1", &[]).with(plan(vec![task("echo 1 > crop-1")]));
+    let planned = phase("1", &[]).with(plan(vec![task("echo 1 >> crop-1")]));
     let files = planned.files(Path::new("/nowhere"));
     let (_, text) = files.into_iter().find(|(path, _)| path.ends_with("-PLAN.md")).expect("a plan");
     field.write("plan.md", text);
@@ -85,7 +91,7 @@ fn answer_all(play: &Play) {
 /// A phase whose second task leaves changed and new files before it meets.
 fn meets_in_the_middle() -> Phase {
     let second = task("echo 2 >> crop-1\necho new > new-1\nmeet 1\necho 3 >> crop-1");
-    phase("1", &[]).with(plan(vec![task("echo 1 > crop-1"), second]))
+    phase("1", &[]).with(plan(vec![task("echo 1 >> crop-1"), second]))
 }
 
 fn two_tasks() -> Field {
