@@ -72,7 +72,8 @@ fn looking_ahead(mow: &str) -> Vec<Line> {
         let phases: Vec<_> = (1..=6_u32)
             .map(|n| {
                 let before = (n - 1).to_string();
-                phase(&n.to_string(), if n > 1 { &[&before] } else { &[] })
+                let before = [before.as_str()];
+                phase(&n.to_string(), if n > 1 { &before } else { &[] })
             })
             .collect();
         let field = Field::new(mow, &phases);
