@@ -273,6 +273,8 @@ pub struct Lead {
     failures: u32,
     /// When a worker was last started.
     last_start: Option<u64>,
+    /// When the target branch was last let follow.
+    last_follow: Option<u64>,
     next_effect: u64,
     /// Phases that hold a slot.
     live: BTreeSet<PhaseNumber>,
@@ -337,6 +339,7 @@ impl Default for Lead {
             commands_through: None,
             failures: 0,
             last_start: None,
+            last_follow: None,
             next_effect: 0,
             live: BTreeSet::new(),
             asked: BTreeMap::new(),
