@@ -1,8 +1,9 @@
 //! `cargo xtask soak`: the tests that take a count, with counts for an afternoon.
 //!
 //! Storm tests (their name contains `storm`) kill a process that writes, over and over; they read
-//! `MOW_STORM_KILLS`. Property tests read `PROPTEST_CASES`. The simulation of the engine reads
-//! `MOW_SIM_SEEDS` and `MOW_SIM_LARGE`; it is the only one that is built with optimisations.
+//! `MOW_STORM_KILLS`. The failpoints read `MOW_FAILPOINTS`. Property tests read `PROPTEST_CASES`. The
+//! simulation of the engine reads `MOW_SIM_SEEDS` and `MOW_SIM_LARGE`; it is the only one that is built
+//! with optimisations.
 
 use crate::steps::Steps;
 use crate::{no_arguments, repo};
@@ -17,6 +18,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     let mut steps = Steps::default();
     run_storms(&mut steps, STORM_KILLS)?;
+    run_failpoints(&mut steps, "soak")?;
     let mut simulation =
         repo::cargo(["test", "--release", "--locked", "--package", "mow-engine", "sim::"]);
     simulation.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_LARGE", SIMULATION_PHASES);
@@ -37,6 +39,13 @@ pub(crate) fn run_storms(steps: &mut Steps, kills: u32) -> Result<()> {
     let mut storms = repo::cargo(["test", "--workspace", "--locked", "--tests", "storm"]);
     storms.env("MOW_STORM_KILLS", kills.to_string());
     steps.command("storm", "kill storms", storms)
+}
+
+/// Lets processes die at every failpoint; `all` or `soak` says in which of them and how often.
+pub(crate) fn run_failpoints(steps: &mut Steps, which: &str) -> Result<()> {
+    let mut failpoints = repo::cargo(["test", "--locked", "-p", "mow", "--test", "it"]);
+    failpoints.args(["run::failpoints", "--", "--nocapture"]).env("MOW_FAILPOINTS", which);
+    steps.command("failpoints", which, failpoints)
 }
 
 fn count_tests(pattern: &str) -> Result<usize> {

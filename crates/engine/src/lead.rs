@@ -75,6 +75,8 @@ impl Session {
     pub fn open(start: Start<'_>) -> Result<Self, EngineError> {
         let project = start.project.in_main_worktree()?;
         let lock = take_lead(&project)?;
+        failpoint::enter(failpoint::Role::Lead);
+        failpoint::reach("lead.locked");
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
             Some((run, lead)) => {
@@ -85,6 +87,7 @@ impl Session {
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
+        failpoint::reach("lead.run.made");
         phase_worktree::clear_unfinished(site.top())
             .map_err(|error| EngineError::Host(error.into()))?;
         let (journal, records) = Journal::open(&site.run.journal(), &site.run.header())?;
@@ -98,6 +101,7 @@ impl Session {
         let settings = settings(&config, start.max_workers);
         begin.push(Input::TakeUp { settings });
         clear_auto_advance(&project, &config)?;
+        failpoint::reach("lead.opened");
         Ok(Self { site, lead, journal, clock, chosen: start.chosen, begin, _lock: lock })
     }
 
@@ -120,6 +124,7 @@ impl Session {
         world.take_up(&lead)?;
         drive(&mut lead, &mut world)?;
         world.finish(&lead);
+        failpoint::reach("lead.finished");
         Ok(lead)
     }
 }
@@ -305,7 +310,10 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
 /// Leaves a command for the lead of a run, alive or not; durable when this returns.
 pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
-    Ok(journal.append(Clock::default().now(), std::slice::from_ref(command))?)
+    failpoint::reach("command.opened");
+    let seq = journal.append(Clock::default().now(), std::slice::from_ref(command))?;
+    failpoint::reach("command.left");
+    Ok(seq)
 }
 
 /// Returns the commands that were left for a run and are not taken up yet, with their numbers.

@@ -1,8 +1,10 @@
 //! Where a run takes place: the project, its worktrees, the files of the run.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use mow_core::phase::PhaseNumber;
+use mow_host::git::Git;
 use mow_store::config::Config;
 use mow_store::disk;
 use mow_store::project::Project;
@@ -21,6 +23,8 @@ pub struct Site {
     pub run: RunDir,
     /// The program that workers are started with.
     pub exe: PathBuf,
+    /// Whether git ignores the planning files, once it was asked.
+    ignored: Arc<OnceLock<bool>>,
 }
 
 impl Site {
@@ -28,12 +32,27 @@ impl Site {
     pub fn new(project: &Project, run: &str, exe: &Path) -> Result<Self, EngineError> {
         let project = project.in_main_worktree()?;
         let run = RunDir::new(&project.engine_dir, run)?;
-        Ok(Self { project, run, exe: exe.to_path_buf() })
+        Ok(Self { project, run, exe: exe.to_path_buf(), ignored: Arc::default() })
     }
 
     /// Loads the settings; a file that is no JSON counts as empty.
     pub fn config(&self) -> Result<Config, EngineError> {
         config(&self.project)
+    }
+
+    /// Returns whether planning files go into commits: wanted, and not ignored.
+    ///
+    /// Asked for every phase and more often, so git is asked once.
+    pub(crate) fn commits_docs(&self) -> Result<bool, EngineError> {
+        if !self.config()?.settings().commit_docs {
+            return Ok(false);
+        }
+        if let Some(ignored) = self.ignored.get() {
+            return Ok(!ignored);
+        }
+        let git = Git::new(&self.project.root);
+        let ignored = git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success;
+        Ok(!self.ignored.get_or_init(|| ignored))
     }
 
     /// Returns the top of the main worktree.

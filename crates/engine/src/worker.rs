@@ -23,7 +23,6 @@ use crate::EngineError;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
-pub(crate) use desk::commits_docs;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.
@@ -31,12 +30,14 @@ use world::WorkerWorld;
 /// A second process for the same attempt ends at once, so that it does not matter how often a
 /// worker is started.
 pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+    failpoint::enter(failpoint::Role::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = site.run.life_lock(&phase, attempt);
     let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
     let (journal, said) = Journal::open(&path, &header)?;
+    failpoint::reach("worker.journal.opened");
     if !said.is_empty() {
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
@@ -52,8 +53,11 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
             "workers are started by `mow run`",
         ));
     };
+    failpoint::reach("worker.begun");
     let desk = Desk::new(site, &brief)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
     let mut world = WorkerWorld::new(desk, journal, inbox, begin);
-    drive(&mut Worker::default(), &mut world)
+    drive(&mut Worker::default(), &mut world)?;
+    failpoint::reach("worker.ended");
+    Ok(())
 }

@@ -88,14 +88,11 @@ pub fn commit_paths(
     if changed.is_empty() {
         return Ok(None);
     }
-    identity_ok(worktree)?;
     // As a list that git reads, for there may be more of them than an argument list takes.
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
-    if nothing_differs(worktree, &changed)? {
-        return Ok(None);
-    }
+    failpoint::reach("commit.staged");
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
     let message = with_trailers(message, trailers);
@@ -107,10 +104,21 @@ pub fn commit_paths(
         args.extend(["--only"].iter().chain(&from_list));
         worktree.ask_with(&args, &changed)?
     };
-    if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
+    if answer.success {
+        failpoint::reach("commit.made");
+        return head(worktree).map(Some);
     }
-    head(worktree).map(Some)
+    // Why it failed is only asked now: it hardly ever does.
+    if nothing_differs(worktree, &changed)? {
+        return Ok(None);
+    }
+    Err(refused(worktree, &answer)?)
+}
+
+/// Returns why a commit failed.
+fn refused(worktree: &Git, answer: &Answer) -> Result<CommitError, CommitError> {
+    identity_ok(worktree)?;
+    Ok(CommitError::Refused { output: said(answer) })
 }
 
 /// Makes a commit without changes, as a mark.
@@ -119,15 +127,15 @@ pub fn commit_mark(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
-    identity_ok(worktree)?;
     let message = with_trailers(message, trailers);
     // The user's hooks check changes; here are none.
     let args =
         ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
     let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
     if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
+        return Err(refused(worktree, &answer)?);
     }
+    failpoint::reach("commit.marked");
     head(worktree)
 }
 

@@ -96,6 +96,7 @@ fn is_rebasing(path: &Path, full: &str) -> bool {
 
 fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitError> {
     let answer = git.ask(&["update-ref", "-m", "mow: follow the run", full, commit, old])?;
+    failpoint::reach("follow.swapped");
     if answer.success {
         return Ok(Followed::Updated);
     }
@@ -106,8 +107,10 @@ fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitE
 fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Followed, GitError> {
     let git = Git::at_top(path).plumbing();
     let staged = stage(&git, commit, stage_equal)?;
+    failpoint::reach("follow.staged");
     let merge = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", commit];
     let answer = git.ask(&merge)?;
+    failpoint::reach("follow.forwarded");
     if answer.success {
         return Ok(Followed::Updated);
     }

@@ -5,6 +5,7 @@
 //! bytes in machine formats; nothing parses git's English.
 
 pub(crate) mod index;
+mod layout;
 pub(crate) mod locks;
 mod worktrees;
 
@@ -15,6 +16,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use thiserror::Error;
+
+use layout::Layout;
 
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
@@ -99,6 +102,8 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
+    /// Whether that is the top of a worktree, so that nothing above it counts.
+    only_top: bool,
     /// Settings for this call alone, as `-c` takes them.
     settings: Vec<&'static str>,
     /// Variables for this call alone.
@@ -108,7 +113,7 @@ pub struct Git {
 impl Git {
     /// Names the directory that git works in.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), settings: Vec::new(), env: Vec::new() }
+        Self { dir: dir.into(), only_top: false, settings: Vec::new(), env: Vec::new() }
     }
 
     /// Names a directory that is the top of a worktree, and nothing above it.
@@ -118,7 +123,8 @@ impl Git {
     pub fn at_top(dir: &Path) -> Self {
         let top = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
         let above = top.parent().unwrap_or(&top).as_os_str().to_owned();
-        Self::new(&top).with_env("GIT_CEILING_DIRECTORIES", above)
+        let git = Self { only_top: true, ..Self::new(&top) };
+        git.with_env("GIT_CEILING_DIRECTORIES", above)
     }
 
     /// Returns the same for our own steps, in which no hook of the user takes part.
@@ -138,6 +144,11 @@ impl Git {
     /// Returns the directory that git works in.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns where the repository lies, if that can be read without git.
+    fn layout(&self) -> Option<Layout> {
+        Layout::find(&self.dir, self.only_top)
     }
 
     /// Runs git and returns whatever it answered, also when it failed.

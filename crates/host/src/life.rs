@@ -68,6 +68,7 @@ impl Life {
             None => claim(path)?,
         };
         note(&file).map_err(io)?;
+        failpoint::reach("life.noted");
         fcntl_setfd(&file, FdFlags::empty()).map_err(|errno| io(errno.into()))?;
         Ok(Self { _file: file })
     }

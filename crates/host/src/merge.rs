@@ -107,6 +107,7 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
     }
     commit::identity_ok(git)?;
     let merged = merge_tree(git, &ours, &theirs)?;
+    failpoint::reach("merge.tree.made");
     let (settled, open): (Vec<Conflict>, Vec<Conflict>) =
         merged.conflicts.into_iter().partition(|conflict| merge.settles(&conflict.path));
     if !open.is_empty() {
@@ -115,8 +116,10 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
     let tree = merge.settle(git, [&ours, &theirs, &merged.tree], &settled)?;
     let left_out = merge.left_out(git, [&ours, &theirs, &tree])?;
     let commit = commit_tree(git, &tree, [&ours, &theirs], &merge.message)?;
+    failpoint::reach("merge.commit.made");
     let swap = ["update-ref", "-m", "mow: merge", &merge.run_ref, &commit, &ours];
     let swapped = git.ask(&swap)?;
+    failpoint::reach("merge.ref.moved");
     if swapped.success {
         return Ok(MergeOutcome::Merged { commit, left_out });
     }
@@ -152,7 +155,9 @@ pub fn overlay(
         return Ok(ours);
     }
     let commit = git.run(&["commit-tree", &tree, "-p", &ours, "-m", message])?.text();
+    failpoint::reach("overlay.commit.made");
     git.run(&["update-ref", "-m", "mow: planning files", run_ref, &commit, &ours])?;
+    failpoint::reach("overlay.ref.moved");
     Ok(commit)
 }
 

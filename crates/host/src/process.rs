@@ -108,11 +108,13 @@ pub fn start_worker(start: &StartWorker) -> Result<Started, ProcessError> {
     let output = OpenOptions::new().append(true).create(true).open(&start.log).map_err(log)?;
     let errors = output.try_clone().map_err(log)?;
     let life = life::claim(&start.life)?;
+    failpoint::reach("spawn.claimed");
     let mut command = Command::new(&start.exe);
     command.args(&start.args).envs(start.env.iter().cloned()).current_dir(&start.cwd);
     command.stdin(Stdio::from(life)).stdout(output).stderr(errors);
     let failed = |source| ProcessError::Start { exe: start.exe.clone(), source };
     let mut child = command.spawn().map_err(failed)?;
+    failpoint::reach("spawn.started");
     let pid = child.id();
     // Not reaped yet, so its number is still its own.
     let started = Started { pid, start_time: os::start_time(pid).unwrap_or(0) };

@@ -79,6 +79,7 @@ pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError
     }
     let message = format!("Uncommitted work of {name}");
     let commit = commit_tree(&git, &tree, &parents, &message)?;
+    failpoint::reach("rescue.commit.made");
     keep(&git, name, &commit).map(Some)
 }
 
@@ -99,6 +100,7 @@ pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError>
         let args = ["update-ref", "-m", &message, &reference, commit, ""];
         let made = git.ask(&args)?;
         if made.success {
+            failpoint::reach("rescue.ref.made");
             return Ok(Rescued { name: reference, commit: commit.to_owned() });
         }
         if git.commit_of(&reference)?.is_none() {
@@ -127,7 +129,9 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
     // In this order, because the reset may change what is ignored, and ignored files are not kept:
     // only what the rescue saw may go.
     git.run(&["clean", "--quiet", "-d", "--force"])?;
+    failpoint::reach("rescue.cleaned");
     git.run(&["reset", "--quiet", "--hard", &commit])?;
+    failpoint::reach("rescue.reset");
     Ok(kept)
 }
 

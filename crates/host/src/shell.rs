@@ -301,6 +301,7 @@ fn spawn(job: &ShellJob, output: PipeWriter) -> io::Result<Child> {
     let mut command = Command::new(&job.program);
     command.arg("-c").arg(&job.script).current_dir(&job.cwd).envs(job.env.iter().cloned());
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
+    failpoint::hide(&mut command);
     command.spawn()
 }
 

@@ -5,6 +5,7 @@
 //! run that came to its end, however often it was disturbed.
 
 mod going;
+mod picture;
 mod plans;
 mod processes;
 
@@ -158,7 +159,7 @@ impl Field {
 
     /// Starts a command and lets it go on.
     pub fn start(&self, arguments: &[&str]) -> Going {
-        Going::of(self.call(arguments))
+        Going::new(self.call(arguments).spawn())
     }
 
     /// What came of a call, and what the logs of the run say.
@@ -290,6 +291,8 @@ impl Field {
         let mut locks = Vec::new();
         find_locks(&self.top().join(".git"), &mut locks);
         assert!(locks.is_empty(), "left behind: {locks:?}");
+        assert_eq!(self.strays(), Vec::<PathBuf>::new(), "left behind");
+        assert_eq!(self.held(), Vec::<PathBuf>::new(), "still locked");
     }
 
     /// Checks a run against one that nobody disturbed.

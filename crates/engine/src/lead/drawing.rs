@@ -162,6 +162,7 @@ impl Drawing {
             self.dirty.extend(lead.phases.keys());
             let drawn = self.draw_rest(lead, now);
             let drawn = drawn.and_then(|()| self.projection().write_progress(lead));
+            failpoint::reach("close.drawn");
             return Ok((merge::shared(&self.site, None)?, drawn));
         }
         let drawn = self.end(now);

@@ -30,6 +30,7 @@ fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
     let name = run_ref(site);
     if git.commit_of(&name)?.is_none() {
         git.run(&["update-ref", &name, tip, ""])?;
+        failpoint::reach("run.ref.made");
     }
     Ok(())
 }
@@ -42,6 +43,7 @@ pub(super) fn merge(
 ) -> Result<Outcome, EngineError> {
     let git = Git::new(site.top());
     ensure_ref(site, &git, onto)?;
+    failpoint::reach("merge.begun");
     let place = site.worktree(phase)?;
     let planning = site.below_top().join(".planning").display().to_string();
     let dir = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string());
@@ -80,6 +82,7 @@ pub(super) fn merge(
         }
     };
     bring_papers(site, phase, &place.path)?;
+    failpoint::reach("merge.papers.brought");
     let fields = [
         ("merged", json!(true)),
         ("merged_at", json!(now_text())),
@@ -87,13 +90,15 @@ pub(super) fn merge(
         ("status", json!("merged")),
     ];
     change_manifest(&place, &fields)?;
+    failpoint::reach("merge.noted");
     release(site, phase)?;
+    failpoint::reach("merge.ended");
     Ok(Outcome::Merged { commit })
 }
 
 /// Copies the phase's planning files to the main root, where git does not carry them.
 fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(), EngineError> {
-    if crate::worker::commits_docs(site, &site.project.root)? {
+    if site.commits_docs()? {
         return Ok(());
     }
     let Some(dir) = phase_dirs::find(&site.planning_in(worktree), &phase.to_string()) else {
@@ -107,6 +112,7 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(),
             writer.create_dir(parent)?;
         }
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("merge.paper.copied");
     }
     Ok(())
 }
@@ -124,14 +130,20 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
     let merged = match moved {
         Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
             match take_in(site, &git, target, &theirs)? {
-                Ok(merged) => Some(merged),
+                Ok(merged) => {
+                    failpoint::reach("follow.taken_in");
+                    Some(merged)
+                }
                 Err(refused) => return Ok(refused),
             }
         }
         _ => None,
     };
+    failpoint::reach("follow.begun");
     let to = merged.as_deref().unwrap_or(commit);
-    Ok(match (follow::follow(site.top(), target, to, &dirty(site, &git)?)?, merged) {
+    let followed = follow::follow(site.top(), target, to, &dirty(site, &git)?)?;
+    failpoint::reach("follow.ended");
+    Ok(match (followed, merged) {
         (Followed::Refused { reason, command_to_finish }, _) => {
             Outcome::Refused { reason, command: command_to_finish }
         }
@@ -189,7 +201,7 @@ fn take_in(
 ///
 /// Asked often, so that it starts no process in the usual case.
 pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
-    Ok(is_checked_out(site, target)? || !crate::worker::commits_docs(site, &site.project.root)?)
+    Ok(is_checked_out(site, target)? || !site.commits_docs()?)
 }
 
 fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
@@ -208,7 +220,7 @@ pub(super) fn close(
     tip: &str,
     picture: &[(String, Vec<u8>)],
 ) -> Result<Outcome, EngineError> {
-    if !crate::worker::commits_docs(site, &site.project.root)? {
+    if !site.commits_docs()? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());
@@ -221,6 +233,7 @@ pub(super) fn close(
     let message = format!("docs: record run {}", site.run.run());
     let commit = merge::overlay(&git, &run_ref(site), &overlay, &message)
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("close.ended");
     Ok(Outcome::Merged { commit })
 }
 

@@ -9,6 +9,7 @@ use mow_host::commit::{self, Paths};
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
+use mow_host::rescue;
 use mow_store::claims::{self, Claim, Claims, Taken};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
@@ -19,6 +20,9 @@ use serde_json::json;
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::{Place, Site};
+
+/// The key of the commit that brings a stash back.
+const STASH_KEY: &str = "Mow-Stash";
 
 /// Makes the worktree, or takes up the one that is there.
 pub(super) fn prepare(
@@ -34,6 +38,7 @@ pub(super) fn prepare(
             return Ok(Outcome::Failed { reason });
         }
     }
+    failpoint::reach("prepare.begun");
     let place = site.worktree(phase)?;
     if let Some(reason) = claim(site, phase, attempt, &place)? {
         return Ok(Outcome::Failed { reason });
@@ -42,6 +47,7 @@ pub(super) fn prepare(
         Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
     let prepared = phase_worktree::prepare(site.top(), &job)
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("prepare.made");
     let git = Git::at_top(&place.path);
     if attempt == 1 && prepared.behind {
         // Work of an earlier run goes on from what has been merged since.
@@ -53,11 +59,17 @@ pub(super) fn prepare(
         }
     }
     // What the phase itself did is what comes after the point where it left the target.
-    let fork = git.run(&["merge-base", "HEAD", base])?.text();
+    let fork = match prepared.head == base {
+        true => prepared.head,
+        false => git.run(&["merge-base", "HEAD", base])?.text(),
+    };
     give_planning(site, &place, phase)?;
+    failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
-    restore_stash(&place, phase, &git)?;
+    restore_stash(&place, phase, &fork)?;
+    failpoint::reach("prepare.stashed");
     note_in_manifest(&place, phase)?;
+    failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }
 
@@ -68,6 +80,7 @@ pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result
         let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
         phase_worktree::prepare(site.top(), &job)
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("ahead.made");
     }
     Ok(())
 }
@@ -111,6 +124,7 @@ fn claim(
         }
         Ok::<_, EngineError>(Some(claims.render()))
     })?;
+    failpoint::reach("claim.taken");
     Ok(held)
 }
 
@@ -125,13 +139,14 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
         let released = claims.release(&key, &worktree, &phase.to_string());
         Ok::<_, EngineError>(released.then(|| claims.render()))
     })?;
+    failpoint::reach("claim.released");
     Ok(())
 }
 
 /// Copies the planning files where git does not carry them; the phase's own ones stay.
 fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let root = place.path.join(site.below_top());
-    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
+    if site.commits_docs()? && root.join(".planning").is_dir() {
         return Ok(());
     }
     let project = project_in(site, place)?;
@@ -202,33 +217,60 @@ fn bring_changes(
     for file in changed {
         writer.create_dir(target.join(&file).parent().unwrap_or(&target))?;
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("prepare.change.brought");
     }
     Ok(())
 }
 
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
-fn restore_stash(place: &Place, phase: &PhaseNumber, git: &Git) -> Result<(), EngineError> {
+///
+/// The commit names the stash, so that one that is back already is not brought back again.
+fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
     let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
-    if let Some(commit) = git.commit_of(&stash)? {
-        let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
-        if !applied.success {
-            return Err(EngineError::refused(
-                format!(
-                    "the stashed work of phase {phase} does not apply: {}",
-                    applied.complaint()
-                ),
-                format!("git stash apply {commit}"),
-            ));
+    let git = Git::at_top(&place.path);
+    if let Some(stash) = git.commit_of(&stash)? {
+        let failed = |error: commit::CommitError| EngineError::Host(error.into());
+        if commit::has_trailer(&git, fork, STASH_KEY, &stash).map_err(failed)?.is_none() {
+            apply_stash(&git, place, phase, &stash)?;
+            failpoint::reach("stash.applied");
+            let subject = format!("wip({}): bring back stashed work", phase.padded());
+            let marks = [("Mow-Phase", &*phase.to_string()), (STASH_KEY, &stash)];
+            commit::commit_paths(&git, &Paths::All, &subject, &marks).map_err(failed)?;
+            failpoint::reach("stash.committed");
         }
-        let subject = format!("wip({}): bring back stashed work", phase.padded());
-        commit::commit_paths(git, &Paths::All, &subject, &[("Mow-Phase", &phase.to_string())])
-            .map_err(|error| EngineError::Host(error.into()))?;
-        git.stash_drop(&commit)?;
+        git.stash_drop(&stash)?;
+        failpoint::reach("stash.dropped");
     }
     change_manifest(place, &[("stash_ref", json!(null))])
+}
+
+/// Applies a stash to a worktree.
+///
+/// What is in its way is kept and put aside: most often that is the stash itself, applied by a lead
+/// that died before it could commit it.
+fn apply_stash(
+    git: &Git,
+    place: &Place,
+    phase: &PhaseNumber,
+    stash: &str,
+) -> Result<(), EngineError> {
+    let apply = ["stash", "apply", "--quiet", stash];
+    if git.ask(&apply)?.success {
+        return Ok(());
+    }
+    rescue::reset_to(git, &place.branch, "HEAD")
+        .map_err(|error| EngineError::Host(error.into()))?;
+    let again = git.ask(&apply)?;
+    if again.success {
+        return Ok(());
+    }
+    Err(EngineError::refused(
+        format!("the stashed work of phase {phase} does not apply: {}", again.complaint()),
+        format!("git stash apply {stash}"),
+    ))
 }
 
 fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {

@@ -132,14 +132,17 @@ impl Projection {
             (roadmap, done) = self.paint_roadmap(old, changed);
             Ok::<_, EngineError>(Some(roadmap.clone()))
         })?;
+        failpoint::reach("projection.roadmap");
         if !done.is_empty() {
             writer.update(&planning.join("REQUIREMENTS.md"), |old| {
                 Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
             })?;
+            failpoint::reach("projection.requirements");
         }
         writer.update(&planning.join("STATE.md"), |old| {
             Ok::<_, EngineError>(old.map(|old| self.paint_state(old, &roadmap, changed)))
         })?;
+        failpoint::reach("projection.state");
         Ok(())
     }
 
@@ -187,6 +190,7 @@ impl Projection {
             let changed = events.iter().filter(|event| state.note(event)).count() > 0;
             Ok::<_, EngineError>(changed.then(|| state.render().into_bytes()))
         })?;
+        failpoint::reach("projection.fed");
         Ok(())
     }
 
@@ -227,6 +231,7 @@ impl Projection {
         disk::update(&self.site.project, &path, |old| {
             Ok::<_, EngineError>(old.and_then(|old| self.paint_progress(old, lead)))
         })?;
+        failpoint::reach("projection.progress");
         Ok(())
     }
 

@@ -145,10 +145,12 @@ impl<'a> LeadWorld<'a> {
         for track in lead.live() {
             if matches!(track.status, Status::Running | Status::Ending) {
                 self.attend(track.spec.number, track.attempt)?;
+                failpoint::reach("lead.adopted");
             }
         }
         for (id, effect) in &lead.open {
             self.release(lead, (*id, effect.clone()))?;
+            failpoint::reach("lead.reopened");
         }
         Ok(())
     }
@@ -214,6 +216,7 @@ impl<'a> LeadWorld<'a> {
                 Err(_) => Report::Note { text: "an unreadable record".to_owned() },
             };
             inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
+            failpoint::reach("report.heard");
         }
     }
 
@@ -225,7 +228,9 @@ impl<'a> LeadWorld<'a> {
         for voice in self.voices.values_mut() {
             let seq = voice.tail.last_seq();
             if seq > voice.confirmed {
+                failpoint::reach("inbox.through.before");
                 voice.inbox.append_unsynced(now, &[Note::Through { seq }])?;
+                failpoint::reach("inbox.through.written");
                 voice.confirmed = seq;
             }
         }
@@ -248,6 +253,7 @@ impl<'a> LeadWorld<'a> {
         for record in commands {
             if let Ok(command) = record.parse::<Command>() {
                 inputs.push(Input::Command { seq: record.seq, command });
+                failpoint::reach("command.heard");
             }
         }
         let keys: Vec<_> = self.voices.keys().copied().collect();

@@ -43,7 +43,7 @@ impl Desk {
         (project.planning, project.root) = (root.join(".planning"), root);
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
-        let commits_docs = commits_docs(&site, &project.root)?;
+        let commits_docs = site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
         let passed = Mutex::default();
         Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop, passed })
@@ -164,13 +164,4 @@ pub(super) fn complaint(end: &ShellEnd) -> Option<String> {
         End::Silent => format!("stuck: no output for too long{said}"),
         End::Stopped => "stopped".to_owned(),
     })
-}
-
-/// Returns whether planning files go into commits: wanted, and not ignored.
-pub(crate) fn commits_docs(site: &Site, root: &Path) -> Result<bool, EngineError> {
-    if !site.config()?.settings().commit_docs {
-        return Ok(false);
-    }
-    let git = Git::new(root);
-    Ok(!git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success)
 }

@@ -2,6 +2,7 @@
 
 use mow_core::item::Answer;
 use mow_core::worker::{Effect, Outcome};
+use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::papers::{self, DonePlan, DoneTask, Left};
 use mow_store::status::{self, NewStatus, PlanChange};
@@ -19,7 +20,9 @@ impl Desk {
         let (now, number) = (self.now(), self.brief.phase.to_string());
         let text = papers::context(&self.about(&number, &goal, &now), answers);
         self.write(&format!("{}-CONTEXT.md", self.padded()), &text)?;
+        failpoint::reach("context.written");
         self.commit(&format!("docs({}): context", self.padded()), &[], Part::Papers)?;
+        failpoint::reach("context.committed");
         Ok(Outcome::Done)
     }
 
@@ -59,10 +62,13 @@ impl Desk {
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
         let file = if id.is_empty() { "SUMMARY.md".to_owned() } else { format!("{id}-SUMMARY.md") };
         self.write(&file, &text)?;
+        failpoint::reach("plan.summary.written");
         let last = tasks.iter().rev().find_map(|task| task.commit.clone());
         self.note_plan(id, tasks.len(), last.as_deref(), &duration)?;
+        failpoint::reach("plan.noted");
         let subject = format!("docs({id}): complete plan");
         let commit = self.commit(&subject, &[(PLAN_KEY, id.to_owned())], Part::Papers)?;
+        failpoint::reach("plan.committed");
         Ok(Outcome::Committed { commit })
     }
 
@@ -146,23 +152,43 @@ impl Desk {
 
     pub(super) fn note_status(&self, text: &str) -> Result<Outcome, EngineError> {
         self.change_status(|old| status::add_context(old, text).ok())?;
+        failpoint::reach("status.noted");
         Ok(Outcome::Done)
     }
 
     /// Makes the last commit of the phase.
     pub(super) fn close_phase(&self) -> Result<Outcome, EngineError> {
-        let head = self.git().commit_of("HEAD")?.unwrap_or_default();
+        let git = self.git();
+        let head = git.commit_of("HEAD")?.unwrap_or_default();
+        if self.is_closed(&git)? {
+            return Ok(Outcome::Committed { commit: Some(head) });
+        }
         let short = head.get(..8).unwrap_or(&head).to_owned();
         self.change_status(|old| {
             let old = status::set_field(old, "status", "complete").ok()?;
             status::set_field(&old, "verified", &short).ok()
         })?;
+        failpoint::reach("phase.noted");
         self.archive_checkpoint()?;
-        if self.commits_docs && self.git().is_dirty(true)? {
+        failpoint::reach("phase.checkpoint.archived");
+        if self.commits_docs && git.is_dirty(true)? {
             let subject = format!("docs({}): close the phase", self.padded());
             self.commit(&subject, &[], Part::Papers)?;
+            failpoint::reach("phase.committed");
         }
-        Ok(Outcome::Committed { commit: self.git().commit_of("HEAD")? })
+        Ok(Outcome::Committed { commit: git.commit_of("HEAD")? })
+    }
+
+    /// Returns whether the last commit is the one that an earlier attempt closed the phase with.
+    fn is_closed(&self, git: &Git) -> Result<bool, EngineError> {
+        let path = self.phase_dir().join(format!("{}-STATUS.md", self.padded()));
+        let status = status::parse(&disk::read(&path)?.unwrap_or_default());
+        if !self.commits_docs || status.status != "complete" {
+            return Ok(false);
+        }
+        let before = git.commit_of("HEAD^")?;
+        let is_verified = before.is_some_and(|before| before.starts_with(&status.verified));
+        Ok(is_verified && !git.is_dirty(true)?)
     }
 
     /// Moves a checkpoint that is passed out of the way of later attempts.
@@ -186,6 +212,7 @@ impl Desk {
         let name = format!("{}/{}-{status}", self.site.run.run(), self.padded());
         let failed = |error: rescue::RescueError| EngineError::Host(error.into());
         let rescue = rescue::rescue(&git, &name).map_err(failed)?;
+        failpoint::reach("checkpoint.rescued");
         let found = self.look()?;
         let done: Vec<_> =
             found.plans.iter().filter(|plan| plan.done).map(|plan| plan.id.clone()).collect();
@@ -212,8 +239,10 @@ impl Desk {
         let text = papers::checkpoint(&self.about(&number, &found.goal, &now), &left);
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
         self.write(&format!("{}-CHECKPOINT.md", self.padded()), &text)?;
+        failpoint::reach("checkpoint.written");
         let word = if status == "failed" { "failed" } else { "paused" };
         self.change_status(|old| status::set_field(old, "status", word).ok())?;
+        failpoint::reach("checkpoint.noted");
         Ok(Outcome::Done)
     }
 }

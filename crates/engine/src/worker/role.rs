@@ -40,6 +40,7 @@ impl Desk {
         let label = format!("{}-{round}", role.name());
         let script = Script { text: command, program: "sh", label: &label, env: &env };
         let end = self.shell(&script)?;
+        failpoint::reach("role.ran");
         if end.end == End::Stopped {
             return Ok(Outcome::Interrupted);
         }
@@ -61,6 +62,7 @@ impl Desk {
             (None, role) => {
                 let subject = format!("docs({}): {}", self.padded(), role.name());
                 self.commit(&subject, &[], Part::Papers)?;
+                failpoint::reach("role.committed");
                 Ok(Outcome::Done)
             }
         }
@@ -95,6 +97,7 @@ impl Desk {
         let text = papers::verification(&self.about(&number, &goal, &now), &head, &all);
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
         self.write(&format!("{}-VERIFICATION.md", self.padded()), &text)?;
+        failpoint::reach("verification.written");
         let gaps: Vec<_> = all.iter().filter(|check| check.gap.is_some()).collect();
         let verdict = match gaps.first() {
             None => Verdict::Passed,

@@ -31,6 +31,7 @@ impl Desk {
             return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
         self.set_aside(&format!("{plan}-{number}"))?;
+        failpoint::reach("task.cleared");
         let parsed = self.plan(plan)?;
         let Some(task) = parsed.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
@@ -46,12 +47,15 @@ impl Desk {
         if let Some(outcome) = self.act(task, &format!("{plan}-t{number}"), &env)? {
             return Ok(outcome);
         }
+        failpoint::reach("task.acted");
         if let Some(reason) = self.check(task, &format!("{plan}-t{number}"), &env)? {
             return Ok(Outcome::Failed { reason });
         }
+        failpoint::reach("task.checked");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let commit =
             self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        failpoint::reach("task.committed");
         let code = self.code()?;
         for check in checks(task) {
             self.note_passed(&code, &check);
@@ -71,12 +75,15 @@ impl Desk {
         }
         let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
         rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("task.rescued");
         let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
         if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {
             let restore = ["restore", "--source=HEAD", "--staged", "--worktree", "--", ":(top)"];
             git.plumbing().run(&[&restore[..], &[&rest]].concat())?;
+            failpoint::reach("task.restored");
         }
         git.plumbing().run(&["clean", "--quiet", "-d", "--force", "--", ":(top)", &rest])?;
+        failpoint::reach("task.cleaned");
         Ok(())
     }
 

@@ -335,8 +335,10 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
     git.run(&[&["add", "--"], paths].concat())?;
+    failpoint::reach("planning.staged");
     let commit = ["commit", "--quiet", "-m", "docs: planning files before a run", "--"];
     git.run(&[&commit[..], paths].concat())?;
+    failpoint::reach("planning.committed");
     notice(&format!("committed {count} planning files"));
     Ok(())
 }

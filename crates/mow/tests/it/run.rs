@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod edits;
+mod failpoints;
 mod failures;
 mod kills;
 mod people;

@@ -4,7 +4,6 @@ use std::io::Read;
 use std::process::{Child, ExitStatus};
 use std::thread::{self, JoinHandle};
 
-use crate::call::Call;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A command on its way. Whoever forgets about it kills it.
@@ -15,9 +14,8 @@ pub struct Going {
 }
 
 impl Going {
-    /// Starts a call and lets it go on.
-    pub fn of(call: Call) -> Self {
-        let mut child = call.spawn();
+    /// Takes charge of a command that was started with its output piped.
+    pub fn new(mut child: Child) -> Self {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let said = thread::spawn(move || {
             let read = |from: Option<Box<dyn Read + Send>>| {

@@ -148,7 +148,9 @@ fn remove(home: &Home, git: &Git, judged: &mut Judged) -> Result<(), Failure> {
             return Ok(());
         }
     }
+    failpoint::reach("prune.removed");
     manifest::change(home, |old| Ok(file::remove_entry(old, &judged.name, &now())?))?;
+    failpoint::reach("prune.noted");
     judged.removed = true;
     Ok(())
 }

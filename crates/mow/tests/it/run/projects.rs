@@ -54,7 +54,7 @@ fn two_projects_run_at_the_same_time() {
     let field = two("meet 1", "meet 2");
     let first = field.start(&ALL);
     field.reached("1");
-    let second = Going::of(field.sandbox.call(ALL).cwd(OTHER));
+    let second = Going::new(field.sandbox.call(ALL).cwd(OTHER).spawn());
     field.reached("2");
     let again = run(&field, OTHER, &ALL, 4);
     assert!(again.contains("another run has this project"), "{again}");
@@ -84,7 +84,7 @@ fn a_killed_lead_takes_up_its_own_run_while_the_other_goes_on() {
     let first = field.start(&ALL);
     field.reached("1");
     let mine = field.run_id();
-    let second = Going::of(field.sandbox.call(ALL).cwd(OTHER));
+    let second = Going::new(field.sandbox.call(ALL).cwd(OTHER).spawn());
     field.reached("2");
     first.kill();
     field.open("1");
