@@ -68,8 +68,10 @@ fn looking_ahead(mow: &str) -> Vec<Line> {
     let chain = |lookahead: &str| {
         let phases: Vec<_> = (1..=6_u32)
             .map(|n| {
-                let before = (n - 1).to_string();
-                phase(&n.to_string(), if n > 1 { &[&before] } else { &[] })
+                let before = [(n - 1).to_string()];
+                let before: Vec<_> =
+                    before.iter().map(String::as_str).filter(|n| *n != "0").collect();
+                phase(&n.to_string(), &before)
             })
             .collect();
         let field = Field::new(mow, &phases);
