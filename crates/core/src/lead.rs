@@ -28,7 +28,7 @@ use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
 use crate::stage::{Lookahead, Stage};
 
-pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
+pub use event::{Clash, Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
 
 /// A name of a commit.
 pub type Commit = String;
@@ -46,12 +46,19 @@ pub struct Settings {
     pub restarts_max: u32,
     /// The time between two starts.
     pub stagger_ms: u64,
+    /// The most agents at a time, over all workers.
+    #[serde(default = "max_agents")]
+    pub max_agents: usize,
     /// Whether phases that change the same files may be at work at the same time.
     #[serde(default)]
     pub force: bool,
     /// What may be done of a phase that waits for others.
     #[serde(default)]
     pub lookahead: Lookahead,
+}
+
+fn max_agents() -> usize {
+    4
 }
 
 impl Default for Settings {
@@ -62,6 +69,7 @@ impl Default for Settings {
             merge_at_once: false,
             restarts_max: 3,
             stagger_ms: 100,
+            max_agents: max_agents(),
             force: false,
             lookahead: Lookahead::default(),
         }
@@ -177,8 +185,10 @@ pub struct Track {
     pub stage: Option<Stage>,
     /// Plans that are complete, and all.
     pub plans: (usize, usize),
-    /// The plan and task that it is at.
-    pub at: Option<(String, usize, usize)>,
+    /// The plans that it is at, with their tasks: how many are done, and all.
+    pub at: BTreeMap<String, (usize, usize)>,
+    /// How many agents its worker may have; 0 before it is started.
+    pub agents: usize,
     /// The last word of the current attempt.
     pub last: Option<Report>,
     /// How its worker is to be ended.
@@ -219,6 +229,13 @@ pub struct Track {
     open_items: usize,
     /// Questions that the current attempt was the first to put.
     asked: usize,
+}
+
+impl Track {
+    /// Returns whether it waits for a person because its merge did not work.
+    pub fn awaits_merge(&self) -> bool {
+        self.status == Status::Parked && self.commit.is_some()
+    }
 }
 
 /// A run.
@@ -350,6 +367,16 @@ impl Lead {
         self.items.values().filter(|item| item.answer.is_none())
     }
 
+    /// Returns whether the worker of a phase, or what it runs, shows no sign of life.
+    pub fn is_stuck(&self, phase: PhaseNumber) -> bool {
+        self.items_of(phase).any(|item| item.answer.is_none() && item.ask.kind.may_settle())
+    }
+
+    /// Returns how many agents the workers may have at work now, those about to start included.
+    fn agents_taken(&self) -> usize {
+        self.live().map(|track| track.agents.max(1)).sum()
+    }
+
     /// Returns the questions about a phase.
     fn items_of(&self, phase: PhaseNumber) -> impl Iterator<Item = &Item> {
         let ids = self.phases.get(&phase).map_or(&[][..], |track| &track.items);
@@ -379,7 +406,9 @@ impl Lead {
 
     /// Returns how the run stands.
     pub fn standing(&self) -> Standing {
-        if !self.live.is_empty() || !self.open.is_empty() || schedule::has_next(self) {
+        // What shows no sign of life is for a person to judge.
+        let moves = self.live.iter().any(|phase| !self.is_stuck(*phase));
+        if moves || !self.open.is_empty() || schedule::has_next(self) {
             return Standing::Moving;
         }
         if self.is_over() {

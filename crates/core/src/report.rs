@@ -71,6 +71,11 @@ pub enum Report {
         /// The question.
         ask: Ask,
     },
+    /// What a question was about has come to an end by itself.
+    Settled {
+        /// The key of the question.
+        key: String,
+    },
     /// Something worth knowing.
     Note {
         /// A sentence.
@@ -166,6 +171,8 @@ pub enum Note {
         /// Why.
         how: Halt,
     },
+    /// A person answered a question that it asked without waiting for it.
+    Answer(Answer),
 }
 
 /// What a worker must know to begin.
@@ -183,6 +190,9 @@ pub struct Brief {
     pub base: String,
     /// What people have answered so far.
     pub answers: Vec<Answer>,
+    /// How many agents it may have at work at a time.
+    #[serde(default = "one")]
+    pub agents: usize,
     /// The stage after which it ends, of an attempt that looks ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<Stage>,
@@ -195,6 +205,10 @@ pub struct Brief {
     /// Whether the plans were made and checked by the attempt just before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub checked: bool,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// What a worker of an older lead may change.

@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 
 use thiserror::Error;
@@ -43,6 +44,15 @@ const PLUMBING: &[&str] = &[
     "gc.auto=0",
     "core.fsync=committed,reference",
     "trailer.separators=:",
+];
+
+/// Without its program a repository that uses Git LFS could not be checked out at all. Its pointers
+/// are small texts, which stay as they are then.
+const WITHOUT_LFS: &[&str] = &[
+    "filter.lfs.required=false",
+    "filter.lfs.process=",
+    "filter.lfs.clean=",
+    "filter.lfs.smudge=",
 ];
 
 /// Why git gave no answer.
@@ -208,6 +218,9 @@ impl Git {
         let mut command = Command::new("git");
         command.current_dir(&self.dir).stdin(Stdio::null());
         command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+        if !has_lfs() {
+            command.args(WITHOUT_LFS.iter().flat_map(|setting| ["-c", setting]));
+        }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
         for name in SCRUBBED {
             command.env_remove(name);
@@ -217,6 +230,16 @@ impl Git {
         command.args(args);
         command
     }
+}
+
+/// Returns whether the program of Git LFS is there. Asked once: it does not come and go.
+#[expect(clippy::disallowed_methods, reason = "git will look for the program in the same way")]
+fn has_lfs() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|dir| dir.join("git-lfs").is_file())
+    })
 }
 
 #[cfg(test)]

@@ -316,6 +316,13 @@ fn catch_up(
     Ok(true)
 }
 
+/// Returns whether somebody merges in a worktree, by hand, and has not finished.
+pub fn is_merging(path: &Path) -> bool {
+    let Ok(link) = fs::read_to_string(path.join(".git")) else { return false };
+    let own = link.trim_end().strip_prefix("gitdir: ");
+    own.is_some_and(|own| Path::new(own).join("MERGE_HEAD").exists())
+}
+
 /// Keeps the home of the worktrees out of git without touching the user's files.
 fn ignore(git: &Git, root: &Path, path: &Path) -> Result<(), WorktreeError> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());

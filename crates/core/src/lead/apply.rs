@@ -1,5 +1,7 @@
 //! Makes events part of the state. Nothing here can fail, and nothing decides.
 
+use std::collections::BTreeMap;
+
 use super::ahead;
 use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
@@ -85,6 +87,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.deaths += 1;
             }
         }
+        Event::Noted { .. } => {}
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
         Event::Withdrawn { item } => withdraw(lead, *item),
@@ -109,7 +112,8 @@ fn begin_attempt(track: &mut Track, attempt: u32, ahead: Option<Stage>) {
         track.read_through = None;
         track.told = 0;
         track.due = None;
-        track.at = None;
+        track.at = BTreeMap::new();
+        track.agents = 0;
         track.asked = 0;
         track.commit = None;
     }
@@ -123,14 +127,22 @@ fn note(track: &mut Track, report: &Report, at: u64) {
         }
         Report::Planned { files, .. } => track.planned = Some(files.clone()),
         Report::Plans { done, total } => track.plans = (*done, *total),
-        Report::PlanStarted { plan, tasks } => track.at = Some((plan.clone(), 0, *tasks)),
-        Report::TaskDone { task, .. } => {
+        Report::PlanStarted { plan, tasks } => {
+            track.at.insert(plan.clone(), (0, *tasks));
+        }
+        Report::TaskDone { plan, task, .. } => {
             track.deaths = 0;
-            if let Some((_, done, _)) = &mut track.at {
+            if let Some((done, _)) = track.at.get_mut(plan) {
                 *done = *task;
             }
         }
-        Report::PlanDone { .. } => track.deaths = 0,
+        Report::PlanDone { plan, .. } => {
+            track.deaths = 0;
+            track.at.remove(plan);
+        }
+        Report::Blocked { plan, .. } => {
+            track.at.remove(plan);
+        }
         _ => {}
     }
     if report.is_last() {
@@ -155,6 +167,7 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
         }
         Effect::Start { brief } => {
             if let Some(track) = lead.phases.get_mut(&brief.phase) {
+                track.agents = brief.agents;
                 track.reserved.clone_from(&brief.clear);
             }
         }
@@ -196,7 +209,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
                 lead.follow_refused = None;
                 lead.closed = false;
@@ -211,7 +224,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
         // The branch had moved by itself, and what it has is part of the run now.
-        (Some(Effect::Follow { .. }), Outcome::Merged { commit }) => {
+        (Some(Effect::Follow { .. }), Outcome::Merged { commit, .. }) => {
             lead.tip.clone_from(commit);
             lead.followed = Some(commit.clone());
             lead.follow_refused = None;
@@ -222,7 +235,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Close { .. }), outcome) => {
             lead.closed = true;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
             }
         }
@@ -269,7 +282,8 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             deaths: 0,
             stage: None,
             plans: (0, 0),
-            at: None,
+            at: BTreeMap::new(),
+            agents: 0,
             last: None,
             halt: None,
             commit: None,

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::schedule::list;
+use super::schedule::{self, list};
 use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
-use crate::item::{Answer, Ask, Item, ItemKind};
+use crate::item::{Answer, Ask, Item, ItemKind, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
@@ -44,9 +44,16 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
             draft.hear(*phase, *attempt, *seq, report);
         }
         Input::Gone { phase, attempt } => draft.part_from(*phase, *attempt),
+        Input::Hung { phase, attempt, signs } => draft.notice_hung(*phase, *attempt, signs),
+        Input::Awake { phase, attempt } => {
+            if draft.running(*phase, *attempt).is_some() {
+                draft.withdraw_if(*phase, |item| item.ask.kind == ItemKind::Hung);
+            }
+        }
         Input::Finished { id, outcome } => draft.finish(*id, outcome),
         Input::Command { seq, command } => draft.obey(*seq, command),
         Input::Hold(hold) => draft.hold(*hold),
+        Input::Noted { phase, text } => draft.note(*phase, text),
     }
     draft.decision()
 }
@@ -127,6 +134,14 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Writes down what people should know of a phase that waits for its merge.
+    fn note(&mut self, phase: PhaseNumber, text: &str) {
+        let track = self.lead.phases.get(&phase);
+        if track.is_some_and(|track| track.status == Status::Complete) {
+            self.events.push(Event::Noted { phase, text: text.to_owned() });
+        }
+    }
+
     fn hear(&mut self, phase: PhaseNumber, attempt: u32, seq: u64, report: &Report) {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         let is_current = track.attempt == attempt
@@ -136,9 +151,54 @@ impl<'a> Draft<'a> {
             return;
         }
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
-        if let Report::Asked { ask } = report {
-            self.ask(Some(phase), ask.clone());
+        match report {
+            Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
+            Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
+            _ => {}
         }
+    }
+
+    /// Returns a phase if an attempt at it is the one that is at work.
+    fn running(&self, phase: PhaseNumber, attempt: u32) -> Option<&'a Track> {
+        let track = self.lead.phases.get(&phase)?;
+        (track.attempt == attempt && track.status == Status::Running).then_some(track)
+    }
+
+    /// Asks what to do about a worker that lives and shows no sign of it.
+    fn notice_hung(&mut self, phase: PhaseNumber, attempt: u32, signs: &str) {
+        let Some(track) = self.running(phase, attempt).filter(|_| self.hung(phase).is_none())
+        else {
+            return;
+        };
+        let of_attempt = format!("{phase}/hung/{attempt}#");
+        let own = self.lead.items_of(phase);
+        let earlier = own.filter(|item| item.ask.key.starts_with(&of_attempt)).count();
+        self.ask(
+            Some(phase),
+            Ask {
+                key: format!("{of_attempt}{}", earlier + 1),
+                kind: ItemKind::Hung,
+                question: format!(
+                    "Phase {phase} ({}): its worker hangs: {signs}. Wait, end it and try again, \
+                     or give the phase up?",
+                    track.spec.name
+                ),
+                choices: STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect(),
+            },
+        );
+    }
+
+    /// Returns the open question about a worker that hangs.
+    pub(super) fn hung(&self, phase: PhaseNumber) -> Option<&'a Item> {
+        let mut own = self.lead.items_of(phase);
+        own.find(|item| item.answer.is_none() && item.ask.kind == ItemKind::Hung)
+    }
+
+    /// Ends a worker at once and by force; what follows is decided when it is gone.
+    pub(super) fn end(&mut self, phase: PhaseNumber, why: &str) {
+        self.move_to(phase, Status::Ending, why);
+        let attempt = self.lead.phases[&phase].attempt;
+        self.intend(Effect::End { phase, attempt });
     }
 
     fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
@@ -147,9 +207,14 @@ impl<'a> Draft<'a> {
         if track.attempt != attempt || !was_live || track.gathering {
             return;
         }
+        // Nothing of it is stuck any more.
+        self.withdraw_if(phase, |item| item.ask.kind.may_settle());
         if let Some(goal) = track.through {
             return self.gather(track, goal);
         }
+        let hung = format!("{phase}/hung/{attempt}#");
+        let given_up = |item: &Item| item.is_refused() && item.ask.key.starts_with(&hung);
+        let is_given_up = self.lead.items_of(phase).any(given_up);
         match &track.last {
             // Whatever it still came to: nobody wants it any more.
             _ if track.halt == Some(Halt::Cancelled) => {
@@ -171,9 +236,10 @@ impl<'a> Draft<'a> {
                 Some(how) => self.rest(phase, how),
                 None => self.move_to(phase, Status::Waiting, &self.before_execute(track)),
             },
-            Some(Report::Parked) if track.open_items > 0 => {
+            Some(Report::Parked) if self.waits(phase) => {
                 self.move_to(phase, Status::Parked, "it waits for an answer");
             }
+            _ if is_given_up => self.fail(track, "its worker hung, and a person gave it up"),
             last => self.mourn(track, matches!(last, Some(Report::Parked))),
         }
     }
@@ -196,13 +262,19 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Returns whether a phase cannot go on before a question is answered.
+    fn waits(&self, phase: PhaseNumber) -> bool {
+        let mut own = self.lead.items_of(phase);
+        own.any(|item| item.answer.is_none() && !item.ask.kind.may_settle())
+    }
+
     /// Decides about a phase whose worker is gone without having come to an end.
     fn mourn(&mut self, track: &Track, parked: bool) {
         let phase = track.spec.number;
         if let Some(how) = track.halt {
             return self.rest(phase, how);
         }
-        if track.open_items > 0 {
+        if self.waits(phase) {
             return self.move_to(phase, Status::Parked, "it waits for an answer");
         }
         if parked && track.asked > 0 {
@@ -295,7 +367,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn tell(&mut self, track: &Track, note: Note) {
+    pub(super) fn tell(&mut self, track: &Track, note: Note) {
         let (phase, attempt, n) = (track.spec.number, track.attempt, track.told + 1);
         self.intend(Effect::Tell { phase, attempt, n, note });
     }
@@ -371,6 +443,7 @@ impl<'a> Draft<'a> {
     fn brief(&self, track: &Track, base: &str) -> Brief {
         let phase = track.spec.number;
         let own = self.lead.items_of(phase).filter(|item| self.lead.is_put(item));
+        let own = own.filter(|item| !item.ask.kind.may_settle());
         let answers = own.filter_map(|item| {
             let text = item.answer.clone()?;
             Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })
@@ -382,6 +455,7 @@ impl<'a> Draft<'a> {
             attempt: track.attempt,
             base: base.to_owned(),
             answers: answers.collect(),
+            agents: schedule::share(self.lead, phase),
             through: track.through,
             after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
             clear: self.lead.clear_for(track),
@@ -409,11 +483,10 @@ impl<'a> Draft<'a> {
             Outcome::Merged { .. } => {
                 return self.move_to(phase, Status::Merged, "its work is in the target");
             }
-            Outcome::Conflict { files } => format!(
-                "conflicts in {}; to settle them, in its worktree: git merge refs/mow/run/{}/target",
-                files.join(", "),
-                self.lead.run
-            ),
+            Outcome::Conflict { files, settle } => {
+                let files: Vec<_> = files.iter().map(ToString::to_string).collect();
+                format!("conflicts in {}; {settle}", files.join(", "))
+            }
             Outcome::Failed { reason } => reason.clone(),
             _ => "git gave no answer".to_owned(),
         };

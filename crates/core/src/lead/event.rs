@@ -127,6 +127,22 @@ pub enum Input {
         /// Which attempt.
         attempt: u32,
     },
+    /// A worker lives and shows no sign of it.
+    Hung {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+        /// The signs and their numbers, in words.
+        signs: String,
+    },
+    /// A worker shows signs of life again.
+    Awake {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// An effect came to its end.
     Finished {
         /// Its number.
@@ -143,6 +159,13 @@ pub enum Input {
     },
     /// Nothing new shall be started.
     Hold(Hold),
+    /// Something about a phase that people should know early.
+    Noted {
+        /// Which.
+        phase: PhaseNumber,
+        /// What.
+        text: String,
+    },
 }
 
 /// What a lead writes down.
@@ -230,6 +253,13 @@ pub enum Event {
     Died {
         /// Whose.
         phase: PhaseNumber,
+    },
+    /// Something about a phase that people should know early; it changes nothing.
+    Noted {
+        /// Which.
+        phase: PhaseNumber,
+        /// What.
+        text: String,
     },
     /// A person is asked.
     Asked {
@@ -359,11 +389,17 @@ pub enum Outcome {
     Merged {
         /// The new tip.
         commit: Commit,
+        /// What people should know about it; mostly nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// The merge would conflict.
     Conflict {
         /// In which files.
-        files: Vec<String>,
+        files: Vec<Clash>,
+        /// What a person can do.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        settle: String,
     },
     /// The target branch did not follow.
     Refused {
@@ -377,4 +413,40 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+/// A file that cannot be merged by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenClash")]
+pub struct Clash {
+    /// The file.
+    pub path: String,
+    /// What happened to it on both sides, in words; empty where that is not known.
+    pub kind: String,
+}
+
+/// Older journals have the names alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenClash {
+    Name(String),
+    Whole { path: String, kind: String },
+}
+
+impl From<WrittenClash> for Clash {
+    fn from(written: WrittenClash) -> Self {
+        match written {
+            WrittenClash::Name(path) => Self { path, kind: String::new() },
+            WrittenClash::Whole { path, kind } => Self { path, kind },
+        }
+    }
+}
+
+impl std::fmt::Display for Clash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind.as_str() {
+            "" => f.write_str(&self.path),
+            kind => write!(f, "{} ({kind})", self.path),
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! What may happen next: starts, merges, following, closing. One thing at a time, until at rest.
 
+use std::collections::BTreeSet;
+
 use super::ahead;
 use super::decide::Draft;
-use super::{Effect, Event, Hold, Lead, Status};
+use super::{Effect, Event, Hold, Lead, Settings, Status};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
@@ -137,7 +139,8 @@ fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
 }
 
 fn may_start(lead: &Lead) -> bool {
-    let has_slot = lead.live.len() < lead.settings.max_workers.max(1);
+    let has_agent = lead.agents_taken() < lead.settings.max_agents.max(1);
+    let has_slot = has_agent && lead.live.len() < lead.settings.max_workers.max(1);
     has_slot && lead.hold == Hold::None && !lead.breaker
 }
 
@@ -153,6 +156,26 @@ fn next_ahead(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
         return None;
     }
     ahead::next(lead)
+}
+
+/// Returns how many agents the next worker may have: an equal part of those that are free, with all
+/// that may start while it is at work.
+pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
+    let Settings { max_agents, max_workers, .. } = lead.settings;
+    let given: usize = lead.live().map(|track| track.agents).sum();
+    let free = max_agents.saturating_sub(given);
+    // It is one of them itself.
+    let starting = lead.live().filter(|track| track.agents == 0).count().max(1);
+    let slots = max_workers.max(1).saturating_sub(lead.live.len());
+    let behind_it = lead.dependents.get(&phase);
+    let is_free = |number: &&PhaseNumber| behind_it.is_none_or(|behind| !behind.contains(number));
+    let others = lead.live.iter().filter(|other| **other != phase);
+    let behind = others.filter_map(|other| lead.dependents.get(other)).flatten();
+    let is_next = |number: &&PhaseNumber| lead.phases[*number].status == Status::Waiting;
+    let ready = lead.ready.iter().map(|(_, number)| number);
+    let soon: BTreeSet<_> =
+        behind.filter(is_next).filter(is_free).chain(ready).take(slots).collect();
+    (free / (starting + soon.len())).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {

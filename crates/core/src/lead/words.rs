@@ -21,6 +21,7 @@ impl Event {
             | Self::Moved { phase, .. }
             | Self::Halted { phase, .. }
             | Self::Unhalted { phase }
+            | Self::Noted { phase, .. }
             | Self::Died { phase } => Some(*phase),
             Self::Asked { item } => item.phase,
             Self::Intended { effect, .. } => match effect {
@@ -67,6 +68,7 @@ impl Event {
             },
             Self::Unhalted { phase } => format!("phase {phase} shall go on after all"),
             Self::Died { phase } => format!("phase {phase}: its worker died"),
+            Self::Noted { phase, text } => format!("phase {phase}: {text}"),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
             Self::Withdrawn { item } => format!("question {item} is no longer asked"),
@@ -214,8 +216,9 @@ impl Outcome {
             (Effect::Prepare { phase, .. }, Self::Prepared { base }) => {
                 format!("phase {phase}: its worktree stands on {}", short(base))
             }
-            (Effect::Merge { phase, .. }, Self::Merged { commit }) => {
-                format!("phase {phase}: the run's target is now {}", short(commit))
+            (Effect::Merge { phase, .. }, Self::Merged { commit, note }) => {
+                let note = if note.is_empty() { String::new() } else { format!("; {note}") };
+                format!("phase {phase}: the run's target is now {}{note}", short(commit))
             }
             (Effect::End { phase, .. }, Self::Done) => {
                 format!("phase {phase}: its worker was ended by force")
@@ -240,7 +243,10 @@ impl Outcome {
 
     fn sentence(&self) -> Option<String> {
         match self {
-            Self::Merged { commit } => Some(format!("the run's target is now {}", short(commit))),
+            Self::Merged { commit, note } => {
+                let note = if note.is_empty() { String::new() } else { format!("; {note}") };
+                Some(format!("the run's target is now {}{note}", short(commit)))
+            }
             Self::Refused { reason, command } => {
                 Some(format!("the branch did not follow: {reason}; to finish: {command}"))
             }
@@ -254,7 +260,7 @@ impl Report {
     /// Returns the report in a few words for people; `None` for what needs none.
     pub fn sentence(&self) -> Option<String> {
         Some(match self {
-            Self::Started { .. } | Self::Asked { .. } => return None,
+            Self::Started { .. } | Self::Asked { .. } | Self::Settled { .. } => return None,
             Self::Stage { to, artifact, .. } if artifact.is_empty() => {
                 format!("stage {}", to.name())
             }

@@ -1,4 +1,5 @@
-//! What a worker does next: one thing at a time, until it waits for it or has ended.
+//! What a worker does next: one thing at a time, until it waits for it or has ended. Only plans that
+//! run side by side are several things at a time.
 
 use super::execute;
 use super::{Effect, Event, Found, Role, Verdict, Worker};
@@ -31,6 +32,8 @@ pub(super) enum Next {
     Fail(String),
     /// A person is asked; the worker ends when all questions are put.
     Ask(Vec<Ask>),
+    /// Something is under way that has to come to its end before.
+    Wait,
 }
 
 pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effect)> {
@@ -38,9 +41,11 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     if worker.ended || worker.brief.is_none() {
         return decision;
     }
-    if worker.busy.is_some() {
+    if !worker.busy.is_empty() {
         interrupt(worker, now, &mut decision);
-        return decision;
+        if !worker.has_room() || !decision.events.is_empty() {
+            return decision;
+        }
     }
     let events = &mut decision.events;
     match next(worker, now) {
@@ -57,6 +62,7 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
             events.extend(new.map(|ask| Event::Reported(Report::Asked { ask })));
             events.push(Event::Reported(Report::Parked));
         }
+        Next::Wait => {}
     }
     decision
 }
@@ -67,11 +73,11 @@ fn interrupt(worker: &Worker, now: u64, decision: &mut Decision<Event, (u64, Eff
     if timeout {
         decision.events.push(Event::Halted { how: Halt::Timeout });
     }
-    let is_long = matches!(worker.busy, Some((_, Effect::RunTask { .. } | Effect::RunRole { .. })));
+    let is_long = worker.busy.values().any(Effect::is_long);
     let must_end = timeout || matches!(worker.halt, Some(Halt::Cancelled | Halt::Timeout));
     if must_end && is_long && !worker.interrupted {
         decision.events.push(Event::Interrupted);
-        decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt));
+        decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt { of: None }));
     }
 }
 
@@ -163,7 +169,7 @@ fn give_up(worker: &Worker) -> Next {
 }
 
 fn checkpoint(worker: &Worker, status: &str, reason: &str) -> Next {
-    let plan = worker.plan.as_ref().map(|(plan, _)| plan.clone());
+    let plan = worker.trouble.keys().chain(worker.plans.keys()).next().cloned();
     let done = plan.as_ref().and_then(|plan| worker.tasks_done.get(plan));
     let task = plan.as_ref().map(|_| done.map_or(0, std::collections::BTreeSet::len) + 1);
     let (status, reason) = (status.to_owned(), reason.to_owned());

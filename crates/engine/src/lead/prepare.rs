@@ -6,6 +6,7 @@ use std::path::Path;
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
+use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
@@ -51,10 +52,7 @@ pub(super) fn prepare(
     let git = Git::at_top(&place.path);
     if renew && prepared.behind {
         // Plans, and work of an earlier run, go on from what has been merged since.
-        let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
-        if !answer.success {
-            git.ask(&["merge", "--abort"])?;
-            let reason = format!("branch {} conflicts with the target", place.branch);
+        if let Some(reason) = bring_up_to(&git, &place, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
@@ -69,11 +67,37 @@ pub(super) fn prepare(
     if renew {
         super::gather::take_over(site, &place, phase)?;
     }
-    restore_stash(site, &place, phase, &fork)?;
+    restore_stash(&place, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    note_in_manifest(site, &place, phase)?;
+    note_in_manifest(&place, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
+}
+
+/// Merges the target into the branch of a phase; returns why that cannot be.
+///
+/// A merge that somebody has begun there by hand is left alone.
+fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
+    let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
+    if phase_worktree::is_merging(&place.path) {
+        let how = format!("git -C {path} commit, or git -C {path} merge --abort");
+        return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
+    }
+    let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
+    if answer.success {
+        return Ok(None);
+    }
+    let files = git.conflicts()?;
+    if phase_worktree::is_merging(&place.path) {
+        git.run(&["merge", "--abort"])?;
+    }
+    if files.is_empty() {
+        let said = answer.complaint();
+        return Ok(Some(format!("the target cannot be merged into branch {branch}: {said}")));
+    }
+    let files = files.join(", ");
+    let how = format!("to settle that: git -C {path} merge {base}, then mow run");
+    Ok(Some(format!("branch {branch} conflicts with the target in {files}; {how}")))
 }
 
 /// Makes the worktree of a phase that will start later, so that it need not wait for that then.
@@ -160,6 +184,7 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
         own.as_ref().is_some_and(|own| file.starts_with(own))
             && !is_newer(&from.join(file), &project.planning.join(file))
     };
+    keep_papers(site, place, &project, &keeps)?;
     let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
@@ -168,6 +193,27 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
             "run the command again",
         )),
     }
+}
+
+/// Keeps planning files that only the worktree has, before they make room: git does not carry them.
+fn keep_papers(
+    site: &Site,
+    place: &Place,
+    project: &Project,
+    keeps: &impl Fn(&Path) -> bool,
+) -> Result<(), EngineError> {
+    let main = &site.project.planning;
+    let mut kept = Vec::new();
+    for file in planning_copy::missing_in(&project.planning, main)? {
+        if !keeps(&file) && !main.join(&file).exists() {
+            let bytes = disk::read(&project.planning.join(&file))?.unwrap_or_default();
+            let name = site.below_top().join(".planning").join(&file);
+            kept.push((name.display().to_string(), bytes));
+        }
+    }
+    rescue::keep_files(&Git::at_top(&place.path), &place.branch, &kept)
+        .map_err(|error| EngineError::Host(error.into()))?;
+    Ok(())
 }
 
 /// Returns the project as a worktree has it.
@@ -180,7 +226,7 @@ pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineEr
 }
 
 /// Returns whether a file was changed after another one, or the other one is not there.
-fn is_newer(file: &Path, other: &Path) -> bool {
+pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     changed(file) > changed(other)
 }
@@ -228,12 +274,7 @@ fn bring_changes(
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
 ///
 /// The commit names the stash, so that one that is back already is not brought back again.
-fn restore_stash(
-    site: &Site,
-    place: &Place,
-    phase: &PhaseNumber,
-    fork: &str,
-) -> Result<(), EngineError> {
+fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
@@ -252,7 +293,7 @@ fn restore_stash(
         git.stash_drop(&stash)?;
         failpoint::reach("stash.dropped");
     }
-    change_manifest(site, place, &[("stash_ref", json!(null))])
+    change_manifest(place, &[("stash_ref", json!(null))])
 }
 
 /// Applies a stash to a worktree.
@@ -281,7 +322,7 @@ fn apply_stash(
     ))
 }
 
-fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let head = Git::at_top(&place.path).commit_of("HEAD")?;
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -302,17 +343,17 @@ fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(site, place, &fields)
+    change_manifest(place, &fields)
 }
 
 /// Changes the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    site: &Site,
     place: &Place,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    let project = &site.project;
-    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    // The lock that commands about worktrees take.
+    let project = Project::find_or_cwd(&place.home.root)?;
+    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
     if place.home.path().starts_with(&project.root) {
         writer.create_dir(&place.home.path())?;
     }

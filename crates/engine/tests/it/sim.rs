@@ -11,6 +11,7 @@ mod fleet;
 mod hands;
 mod people;
 mod script;
+mod stalls;
 mod world;
 
 use mow_core::lead::{Standing, Status};
@@ -169,6 +170,7 @@ fn a_large_run_keeps_what_must_hold() {
     let mut dice = Dice::new(phases);
     let mut script = Script::of(&mut dice, phases, usize::try_from(phases / 10 + 1).unwrap());
     script.settings.circuit_breaker = 0;
+    script.settings.max_agents = usize::try_from(phases / 5 + 1).unwrap();
     script.faults = Faults {
         lead: 10,
         worker: phases / 4,
@@ -177,6 +179,7 @@ fn a_large_run_keeps_what_must_hold() {
         roadmap: 5,
         stops: 1,
         refusals: 0,
+        stalls: phases / 10,
     };
     let mut sim = Sim::new(dice, script);
     let outcome = sim.run();

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead::{
-    Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, leave_out_done,
+    Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, keep_target,
+    leave_out_done,
     unfinished,
 };
 use mow_engine::site::Site;
@@ -86,6 +87,9 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     check_repository(&project)?;
     let choice = wanted(context, args)?;
     let before = unfinished(&project)?;
+    if let Some((run, lead)) = &before {
+        keep_target(run, lead, args.into.as_deref())?;
+    }
     let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
     let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
     if before.is_none() && !args.dry_run {
@@ -147,10 +151,20 @@ fn retry_failed(
         Status::Cancelled => is_named,
         _ => false,
     };
-    let tracks = session.lead().phases.values();
-    let again = tracks.filter(|t| rests(t.status) && chosen.contains(&t.spec.number));
     let dir = mow_store::run_files::RunDir::new(&project.engine_dir, session.run_id())
         .map_err(|error| Failure::refused(error.to_string()))?;
+    let pending = mow_engine::lead::pending(&dir, session.lead())?;
+    // What was cancelled without a lead is given up by this one.
+    let is_given_up = |number: PhaseNumber| {
+        pending.iter().any(|(_, command)| match command {
+            Command::Cancel { phase } => phase.is_none_or(|phase| phase == number),
+            _ => false,
+        })
+    };
+    let again = session.lead().phases.values().filter(|track| {
+        let number = track.spec.number;
+        rests(track.status) && chosen.contains(&number) && !is_given_up(number)
+    });
     if session.lead().breaker {
         mow_engine::lead::command(&dir, &Command::Resume { phase: None })?;
     }
@@ -263,7 +277,7 @@ fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
     Err(Failure::refused(message).hint(command))
 }
 
-fn this_program() -> Result<PathBuf, Failure> {
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))
 }

@@ -33,6 +33,7 @@ mod roadmap_forecast;
 mod roadmap_phase;
 mod run;
 mod run_fixture;
+mod scenarios;
 mod snapshot;
 mod start;
 mod state;

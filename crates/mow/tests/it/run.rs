@@ -7,13 +7,17 @@
 mod ahead;
 mod apart;
 mod bad_input;
+mod beside;
 mod edits;
 mod failpoints;
 mod failures;
 mod kills;
+mod merging;
 mod people;
 mod places;
+mod projects;
 mod signals;
+mod stuck;
 
 use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::Field;
 
@@ -67,7 +68,11 @@ impl Field {
                 && ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"].iter().any(|n| name.ends_with(n));
             if !name.contains("dashboard-") && !is_copy {
                 let bytes = fs::read(&path).unwrap_or_default();
-                parts.insert(name.to_string(), String::from_utf8_lossy(&bytes).into_owned());
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                // Phases side by side get their worktrees in any order.
+                let is_manifest = name.ends_with("manifest.json");
+                let text = if is_manifest { sorted(&text) } else { text };
+                parts.insert(name.to_string(), text);
             }
         }
         parts.into_iter().map(|(name, text)| (masked(&name), masked(&text))).collect()
@@ -108,4 +113,21 @@ impl Field {
         files.sort_unstable();
         files
     }
+}
+
+/// JSON as lines of paths and values, in order.
+fn sorted(text: &str) -> String {
+    fn lines(at: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(key, value)| lines(&format!("{at}/{key}"), value, found));
+            }
+            other => found.push(format!("{at}: {other}")),
+        }
+    }
+    let Ok(value) = serde_json::from_str(text) else { return text.to_owned() };
+    let mut found = Vec::new();
+    lines("", &value, &mut found);
+    found.sort_unstable();
+    found.join("\n")
 }

@@ -16,9 +16,9 @@ pub struct Phase {
 #[derive(Clone, Debug)]
 pub struct Plan {
     wave: u32,
+    files: Vec<String>,
     tasks: Vec<Task>,
     text: Option<String>,
-    files: Vec<String>,
 }
 
 /// A task of a plan.
@@ -108,7 +108,7 @@ impl Phase {
 
 /// A plan of these tasks, in the first wave.
 pub fn plan(tasks: Vec<Task>) -> Plan {
-    Plan { wave: 1, tasks, text: None, files: Vec::new() }
+    Plan { wave: 1, files: Vec::new(), tasks, text: None }
 }
 
 impl Plan {
@@ -118,7 +118,7 @@ impl Plan {
         Self { wave, ..self }
     }
 
-    /// Makes it say which files it changes.
+    /// Lets it say which files it changes.
     #[must_use]
     pub fn changes(self, files: &[&str]) -> Self {
         Self { files: files.iter().map(|file| (*file).to_owned()).collect(), ..self }

@@ -82,16 +82,16 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
     begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto });
     begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
-    let merged = told(0, Outcome::Merged { commit }).unwrap();
-    assert_eq!(merged, "phase 2: the run's target is now fedcba98");
+    let merged = told(0, Outcome::Merged { commit, note: "a note".to_owned() }).unwrap();
+    assert_eq!(merged, "phase 2: the run's target is now fedcba98; a note");
     assert_eq!(told(1, Outcome::Done).unwrap(), "main follows to fedcba98");
     let (reason, command) = ("it is dirty".to_owned(), "git merge x".to_owned());
     assert_eq!(
         told(1, Outcome::Refused { reason, command }).unwrap(),
         "main did not follow: it is dirty; to finish: git merge x"
     );
-    let files = vec!["a".to_owned()];
-    assert_eq!(told(0, Outcome::Conflict { files }), None, "the move of the phase says it");
+    let conflict = Outcome::Conflict { files: Vec::new(), settle: String::new() };
+    assert_eq!(told(0, conflict), None, "the move of the phase says it");
 }
 
 #[test]

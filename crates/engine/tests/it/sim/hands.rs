@@ -1,6 +1,6 @@
 //! What is done for the lead and for the workers in the simulated world, and what is seen there.
 
-use mow_core::lead::{Command, Effect, Input, Outcome, Status};
+use mow_core::lead::{Clash, Command, Effect, Input, Outcome, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Halt, Note};
 use mow_core::stage::Stage;
@@ -51,7 +51,7 @@ impl Sim {
             Effect::Close { .. } => {
                 self.closings += 1;
                 let commit = format!("{}.{}", self.tip(), self.closings);
-                Outcome::Merged { commit }
+                Outcome::Merged { commit, note: String::new() }
             }
         }
     }
@@ -119,11 +119,13 @@ impl Sim {
                 self.broken = Some(format!("phase {phase}-{attempt} is merged at an old commit"));
             }
             if self.stumbles() {
-                return Outcome::Conflict { files: vec!["src/a".to_owned()] };
+                let (path, kind) = ("src/a".to_owned(), "both changed".to_owned());
+                let settle = "git merge".to_owned();
+                return Outcome::Conflict { files: vec![Clash { path, kind }], settle };
             }
             self.merges.push(phase);
         }
-        Outcome::Merged { commit: self.tip() }
+        Outcome::Merged { commit: self.tip(), note: String::new() }
     }
 
     /// Gives a worker inputs; it may crash over them.
@@ -162,20 +164,27 @@ impl Sim {
 
     fn begin_for(&mut self, key: Key, id: u64, effect: worker::Effect) {
         use worker::Effect;
-        let busy = self.processes[&key].worker.busy.as_ref().map(|(id, _)| *id);
-        match (&effect, busy) {
-            (Effect::Interrupt, Some(id)) => {
-                let after = self.delay(500);
-                self.after(after, Happening::CutOff { key, id });
+        match &effect {
+            Effect::Interrupt { of } => {
+                let busy: Vec<_> = self.processes[&key].worker.busy.keys().copied().collect();
+                for id in busy.into_iter().filter(|id| of.is_none_or(|of| of == *id)) {
+                    let after = self.delay(500);
+                    self.after(after, Happening::CutOff { key, id });
+                }
             }
-            (Effect::Interrupt | Effect::NoteStatus { .. }, _) => {}
+            Effect::NoteStatus { .. } => {}
             _ => {
+                if let Err(problem) = self.check_beside(key, id, &effect) {
+                    self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
+                }
                 if matches!(effect, Effect::RunTask { .. }) {
                     self.check_apart(key.0);
                 }
-                let is_long = matches!(effect, Effect::RunTask { .. } | Effect::RunRole { .. });
-                let after = self.delay(if is_long { 20_000 } else { 1_000 });
-                let after = self.script.times.map_or(after, |time| time(&effect));
+                let mut after = self.delay(if effect.is_long() { 20_000 } else { 1_000 });
+                after = self.script.times.map_or(after, |time| time(&effect));
+                if effect.is_long() && self.stalls() {
+                    after = self.stall(key, id, after);
+                }
                 self.after(after, Happening::Done { key, id, effect });
             }
         }
@@ -208,7 +217,7 @@ impl Sim {
     /// Ends what a worker was doing; it may crash before it learns that.
     pub(crate) fn finish(&mut self, key: Key, id: u64, effect: &worker::Effect) {
         let process = &self.processes[&key];
-        let is_busy = process.worker.busy.as_ref().is_some_and(|(busy, _)| *busy == id);
+        let is_busy = process.worker.busy.contains_key(&id);
         if !process.alive || !is_busy {
             return;
         }

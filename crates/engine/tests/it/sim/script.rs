@@ -27,6 +27,8 @@ pub(crate) struct Faults {
     pub(crate) stops: u64,
     /// A person says no.
     pub(crate) refusals: u64,
+    /// A command shows no sign of life for a long time, or a worker is stopped.
+    pub(crate) stalls: u64,
 }
 
 /// One simulated run.
@@ -51,6 +53,7 @@ impl Script {
         script.settings.circuit_breaker = [0, 2, 3][usize::try_from(dice.below(3)).unwrap()];
         script.settings.merge_at_once = dice.below(2) == 0;
         script.settings.stagger_ms = dice.below(2) * 100;
+        script.settings.max_agents = 1 + usize::try_from(dice.below(8)).unwrap();
         script.settings.lookahead = Lookahead::ALL[usize::try_from(dice.below(3)).unwrap()];
         script.settings.force = dice.below(6) == 0;
         let calm = dice.below(10) == 0;
@@ -65,6 +68,7 @@ impl Script {
             roadmap: dice.below(3),
             stops: dice.below(2),
             refusals: dice.below(2),
+            stalls: dice.below(4),
         };
         script
     }

@@ -15,7 +15,7 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 11] = [
+pub(super) const SCENES: [Scene; 13] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
@@ -25,6 +25,8 @@ pub(super) const SCENES: [Scene; 11] = [
     Scene { name: "elsewhere", plant: elsewhere, play: follow_elsewhere },
     Scene { name: "stashed", plant: one, play: stash },
     Scene { name: "closed", plant: two, play: close },
+    Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
+    Scene { name: "undone", plant: undone, play: undo },
     Scene { name: "ahead", plant: ahead, play: look_ahead },
     Scene { name: "unheard", plant: unheard, play: |play| play.ends(&ALL, 0) },
 ];
@@ -171,6 +173,28 @@ fn stash(play: &Play) {
     field.write(".worktrees/p01/begun", "by hand\n");
     play.says(&["worktree", "stash", "1"]);
     field.git(&["-C", ".worktrees/p01", "checkout", "-q", "-b", "mine"]);
+    play.ends(&ALL, 0);
+}
+
+/// Two plans that run side by side, the first with two tasks.
+fn beside() -> Field {
+    let first = plan(vec![task("echo 1 >> a"), task("echo 2 >> a").check("test -s a")]);
+    let second = plan(vec![task("echo 1 >> b").check("test -s b")]);
+    let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
+    Field::new(MOW, &[both])
+}
+
+/// Two plans side by side, of which the first does not pass its check before it rains.
+fn undone() -> Field {
+    let first = plan(vec![task("cat ../../rain >> a || echo dust >> a").check("grep -q wet a")]);
+    let second = plan(vec![task("echo 1 >> b")]);
+    let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
+    Field::new(MOW, &[both])
+}
+
+fn undo(play: &Play) {
+    play.ends(&ALL, 1);
+    play.field.write("rain", "wet\n");
     play.ends(&ALL, 0);
 }
 
