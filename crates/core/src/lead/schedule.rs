@@ -177,7 +177,7 @@ fn next_ahead(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
 }
 
 /// Returns how many agents the next worker may have: an equal part of those that are free, with all
-/// that may start while it is at work.
+/// that may start while it is at work. One is left for each other worker, whatever it may come to.
 pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let Settings { max_agents, max_workers, .. } = lead.settings;
     let given: usize = lead.live().map(|track| track.agents).sum();
@@ -193,7 +193,8 @@ pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let ready = lead.ready.iter().map(|(_, number)| number);
     let soon: BTreeSet<_> =
         behind.filter(is_next).filter(is_free).chain(ready).take(slots).collect();
-    (free / (starting + soon.len())).max(1)
+    let left = max_agents.saturating_sub(max_workers.max(1) - 1);
+    (free / (starting + soon.len())).min(left).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {

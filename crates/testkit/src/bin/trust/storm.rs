@@ -78,7 +78,9 @@ fn disturb(
             }
         }
         let others: Vec<u32> = match field.run_dir() {
-            Some(_) => marked(&field.run_id()).into_iter().filter(|pid| *pid != lead.pid()).collect(),
+            Some(_) => {
+                marked(&field.run_id()).into_iter().filter(|pid| *pid != lead.pid()).collect()
+            }
             None => Vec::new(),
         };
         match others.get(dice.below(3) as usize) {
