@@ -14,8 +14,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     let mut steps = Steps::default();
     soak::run_storms(&mut steps, STORM_KILLS)?;
-    soak::run_scenarios(&mut steps, MERGE_SCENARIOS)?;
     soak::run_failpoints(&mut steps, "all")?;
+    soak::run_scenarios(&mut steps, MERGE_SCENARIOS)?;
     if std::env::var_os("MOW_CORPUS").is_some() {
         steps.call("corpus", "roadmaps", "cargo xtask corpus", || corpus::run(&[]))?;
     } else {

@@ -205,6 +205,8 @@ fn spec(n: u32) -> PhaseSpec {
         name: format!("Phase {n}"),
         depends_on: depends_on.collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
 //! [`work`].
 
+mod beside;
 mod desk;
 mod evidence;
 mod look;
@@ -15,6 +16,7 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::Note;
 use mow_core::worker::{Input, Worker};
 use mow_host::life::Life;
+use mow_host::own_output::OwnOutput;
 use mow_host::process;
 use mow_store::journal::{Journal, Tail};
 
@@ -23,6 +25,7 @@ use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
 pub(crate) use desk::complaint;
+pub(crate) use look::skips_discuss;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.
@@ -33,7 +36,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     failpoint::enter(failpoint::Role::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = site.run.life_lock(&phase, attempt);
-    let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
     let (journal, said) = Journal::open(&path, &header)?;
@@ -42,6 +45,8 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
     }
+    let log = site.run.log(&phase, attempt);
+    let _output = OwnOutput::bound(&log).map_err(EngineError::io("keep a log"))?;
     // What the lead says follows from its own journal, so nothing is lost by not syncing it here.
     let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt)).without_sync();
     let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());
@@ -54,7 +59,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     failpoint::reach("worker.begun");
     let desk = Desk::new(site, &brief)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
-    let mut world = WorkerWorld::new(desk, journal, inbox, begin);
+    let mut world = WorkerWorld::new(desk, life, journal, inbox, begin);
     drive(&mut Worker::default(), &mut world)?;
     failpoint::reach("worker.ended");
     Ok(())

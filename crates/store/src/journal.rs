@@ -184,6 +184,20 @@ impl Journal {
     /// When this fails, nothing is acknowledged. Of several bodies the first ones may be in the
     /// file, as after a crash; [`Self::catch_up`] then returns them.
     pub fn append<T: Serialize>(&mut self, at: u64, bodies: &[T]) -> Result<u64, JournalError> {
+        let last = self.append_unsynced(at, bodies)?;
+        failpoint::reach("journal.sync.before");
+        self.sync()?;
+        failpoint::reach("journal.synced");
+        Ok(last)
+    }
+
+    /// Appends records without a sync, for what may be lost in a power failure together with all
+    /// who read it. Whatever is appended durably later makes them durable, too.
+    pub fn append_unsynced<T: Serialize>(
+        &mut self,
+        at: u64,
+        bodies: &[T],
+    ) -> Result<u64, JournalError> {
         self.must_be_synced()?;
         let Self { file, pen, .. } = self;
         file.locked(WAIT_DEFAULT, |file| {
@@ -195,9 +209,6 @@ impl Journal {
                 pen.take_in(file).ok();
             })
         })?;
-        failpoint::reach("journal.sync.before");
-        self.sync()?;
-        failpoint::reach("journal.synced");
         Ok(self.last_seq())
     }
 

@@ -6,6 +6,7 @@ use super::{Commit, Settings, Status};
 use crate::item::Item;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
+use crate::stage::Stage;
 
 /// A phase as a run sees it in the roadmap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,20 @@ pub struct PhaseSpec {
     pub depends_on: Vec<PhaseNumber>,
     /// Whether the roadmap says that it is done.
     pub done: bool,
+    /// The files that its plans change, in one form; `None` while it has no plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Vec<String>>,
+    /// The stages before execute in which somebody has something to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Stage>,
+}
+
+impl PhaseSpec {
+    /// Returns whether the roadmap says the same about both, whatever their files say.
+    pub(super) fn is_same_in_roadmap(&self, other: &Self) -> bool {
+        let said = |spec: &Self| Self { touches: None, ahead: Vec::new(), ..spec.clone() };
+        said(self) == said(other)
+    }
 }
 
 /// Which phases a run takes in.
@@ -112,6 +127,22 @@ pub enum Input {
         /// Which attempt.
         attempt: u32,
     },
+    /// A worker lives and shows no sign of it.
+    Hung {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+        /// The signs and their numbers, in words.
+        signs: String,
+    },
+    /// A worker shows signs of life again.
+    Awake {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// An effect came to its end.
     Finished {
         /// Its number.
@@ -162,6 +193,11 @@ pub enum Event {
         /// All phases of the run.
         phases: Vec<PhaseSpec>,
     },
+    /// The files of some phases say something new; what they depend on is as it was.
+    Observed {
+        /// These phases.
+        phases: Vec<PhaseSpec>,
+    },
     /// An effect is about to be released.
     Intended {
         /// Its number.
@@ -197,6 +233,9 @@ pub enum Event {
         to: Status,
         /// The reason, for people.
         why: String,
+        /// How far an attempt that begins looks ahead; `None` of one that does all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ahead: Option<Stage>,
     },
     /// A worker is to be ended.
     Halted {
@@ -272,6 +311,9 @@ pub enum Effect {
         attempt: u32,
         /// What it starts from.
         base: Commit,
+        /// Whether work that is there already is to stand on that, too.
+        #[serde(default)]
+        renew: bool,
     },
     /// Start a worker.
     Start {
@@ -295,6 +337,15 @@ pub enum Effect {
         phase: PhaseNumber,
         /// Which attempt.
         attempt: u32,
+    },
+    /// Bring what a look-ahead left to the main root, and its worktree back to its commit.
+    Gather {
+        /// The phase.
+        phase: PhaseNumber,
+        /// Its attempt.
+        attempt: u32,
+        /// The last stage that is complete; what came after it is put aside.
+        through: Option<Stage>,
     },
     /// Merge a complete phase into the run's own target.
     Merge {

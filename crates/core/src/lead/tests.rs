@@ -1,5 +1,9 @@
 //! A lead driven by hand: a diamond of four phases.
 
+mod ahead;
+mod apart;
+mod stalls;
+
 use super::*;
 use crate::item::Ask;
 use crate::machine::step;
@@ -14,6 +18,8 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         name: format!("Phase {text}"),
         depends_on: depends_on.iter().map(|n| number(n)).collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 
@@ -461,6 +467,17 @@ fn a_note_is_written_down_only_while_its_phase_waits_for_its_merge() {
 }
 
 #[test]
+fn a_worktree_without_a_sensible_answer_fails_its_phase() {
+    let mut table = Table::diamond(Settings::default());
+    // Nobody answers so; a phase that waited for a better answer would wait for ever.
+    table.finish(|e| matches!(e, Effect::Prepare { .. }), Outcome::Done);
+    assert_eq!(table.status("1"), Status::Failed);
+    assert!(table.lead.phases[&number("1")].why.contains("no worktree"));
+    assert!(table.lead.live().next().is_none(), "its slot is free");
+    assert_eq!(table.lead.standing(), Standing::Failed);
+}
+
+#[test]
 fn an_older_commit_is_not_taken_for_the_work_of_a_new_attempt() {
     let mut table = Table::diamond(Settings::default());
     table.complete("1");
@@ -492,4 +509,9 @@ fn each_breaker_has_its_own_question() {
     table.end("2", 1, Report::Failed { reason: "no".to_owned() });
     assert!(table.lead.breaker);
     assert!(open(&table).is_some(), "the second one is asked about too");
+}
+
+/// Settings with which everything starts that can.
+fn at_once() -> Settings {
+    Settings { stagger_ms: 0, ..Settings::default() }
 }

@@ -4,7 +4,6 @@
 //! followed; what a crash left of it is taken up by the next merge by hand.
 
 use std::path::Path;
-use std::sync::Mutex;
 
 use mow_core::lead::{Clash, Outcome};
 use mow_core::phase::PhaseNumber;
@@ -14,6 +13,7 @@ use mow_host::rescue;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 
+use super::effects::Repository;
 use super::merge::{Phase, clashes, follow, host, run_ref};
 use super::{take_lead, target, trial};
 use crate::EngineError;
@@ -80,16 +80,15 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
     let git = Git::new(project.repository.as_ref().map_or(&project.root, |r| &r.top));
     let (target, tip) = target(&project, &git, job.into)?;
     let name = format!("by-hand-{}", target.replace('%', "%25").replace('/', "%2F"));
-    let mut site = Site::new(&project, &name, job.exe)?;
-    // Apart from the runs, so that nobody takes it for one.
-    site.run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
+    let run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
+    let site = Site::at(project, run, job.exe);
     let mut handled = Handled { target, phases: Vec::new(), behind: None };
     if job.dry_run {
         try_all(&site, &git, job.phases, &tip, &mut handled)?;
         return Ok(handled);
     }
     begin(&site, &git, &tip)?;
-    let free = Mutex::new(());
+    let free = Repository::new(&site);
     for number in job.phases {
         let branch = site.worktree(number)?.branch;
         let head = head_of(&git, &branch)?;

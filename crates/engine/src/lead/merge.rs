@@ -1,6 +1,5 @@
 //! Merges complete phases onto the run's own ref, and lets the target branch follow.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mow_core::lead::{Clash, Outcome};
 use mow_core::phase::PhaseNumber;
@@ -14,6 +13,7 @@ use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::{phase_dirs, planning_copy, planning_join};
 use serde_json::json;
 
+use super::effects::Repository;
 use super::prepare::{change_manifest, is_newer, release};
 use super::trial::Trial;
 use crate::EngineError;
@@ -54,7 +54,7 @@ pub(super) fn merge(
     number: &PhaseNumber,
     attempt: u32,
     [commit, onto]: [&str; 2],
-    repository: &Mutex<()>,
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     let place = site.worktree(number)?;
     let phase = Phase { site, number, attempt, place };
@@ -74,15 +74,12 @@ impl Phase<'_> {
     pub(super) fn merge(
         &self,
         commit: &str,
-        repository: &Mutex<()>,
+        repository: &Repository,
     ) -> Result<Outcome, EngineError> {
         let git = Git::new(self.site.top());
         let mut job = self.job(&git, commit)?;
         for _ in 0..TRIES_MAX {
-            let planned = {
-                let _guard = lock(repository);
-                merge::plan(&git, &job).map_err(host)?
-            };
+            let planned = repository.alone(|| merge::plan(&git, &job).map_err(host))?;
             let ready = match planned {
                 Planned::Ready(ready) => ready,
                 Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
@@ -106,11 +103,11 @@ impl Phase<'_> {
             if let Some(reason) = self.check(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
-            let _guard = lock(repository);
-            let note = self.keep(&git, &ready, &sealed)?;
-            if let MergeOutcome::Merged { commit, .. } =
-                merge::land(&git, &job, ready, sealed).map_err(host)?
-            {
+            let landed = repository.alone(|| {
+                let note = self.keep(&git, &ready, &sealed)?;
+                Ok((merge::land(&git, &job, ready, sealed).map_err(host)?, note))
+            })?;
+            if let (MergeOutcome::Merged { commit, .. }, note) = landed {
                 return Ok(Outcome::Merged { commit, note });
             }
         }
@@ -227,16 +224,12 @@ impl Phase<'_> {
             ("last_commit", json!(commit)),
             ("status", json!("merged")),
         ];
-        change_manifest(self.site, &self.place, &fields)?;
+        change_manifest(&self.place, &fields)?;
         failpoint::reach("merge.noted");
         release(self.site, self.number)?;
         failpoint::reach("merge.ended");
         Ok(())
     }
-}
-
-fn lock(repository: &Mutex<()>) -> MutexGuard<'_, ()> {
-    repository.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn host<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {

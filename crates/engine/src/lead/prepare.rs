@@ -30,7 +30,7 @@ pub(super) fn prepare(
     site: &Site,
     phase: &PhaseNumber,
     attempt: u32,
-    base: &str,
+    (base, renew): (&str, bool),
 ) -> Result<Outcome, EngineError> {
     for earlier in 1..attempt {
         let lock = site.run.life_lock(phase, earlier);
@@ -50,8 +50,8 @@ pub(super) fn prepare(
         .map_err(|error| EngineError::Host(error.into()))?;
     failpoint::reach("prepare.made");
     let git = Git::at_top(&place.path);
-    if attempt == 1 && prepared.behind {
-        // Work of an earlier run goes on from what has been merged since.
+    if renew && prepared.behind {
+        // Plans, and work of an earlier run, go on from what has been merged since.
         if let Some(reason) = bring_up_to(&git, &place, base)? {
             return Ok(Outcome::Failed { reason });
         }
@@ -64,9 +64,12 @@ pub(super) fn prepare(
     give_planning(site, &place, phase)?;
     failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
-    restore_stash(site, &place, phase, &fork)?;
+    if renew {
+        super::gather::take_over(site, &place, phase)?;
+    }
+    restore_stash(&place, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    note_in_manifest(site, &place, phase)?;
+    note_in_manifest(&place, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }
@@ -214,7 +217,7 @@ fn keep_papers(
 }
 
 /// Returns the project as a worktree has it.
-fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
+pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
     let root = place.path.join(site.below_top());
     let mut project = Project::find_or_cwd(&place.path)?;
     (project.planning, project.root) = (root.join(".planning"), root);
@@ -271,12 +274,7 @@ fn bring_changes(
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
 ///
 /// The commit names the stash, so that one that is back already is not brought back again.
-fn restore_stash(
-    site: &Site,
-    place: &Place,
-    phase: &PhaseNumber,
-    fork: &str,
-) -> Result<(), EngineError> {
+fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
@@ -295,7 +293,7 @@ fn restore_stash(
         git.stash_drop(&stash)?;
         failpoint::reach("stash.dropped");
     }
-    change_manifest(site, place, &[("stash_ref", json!(null))])
+    change_manifest(place, &[("stash_ref", json!(null))])
 }
 
 /// Applies a stash to a worktree.
@@ -324,7 +322,7 @@ fn apply_stash(
     ))
 }
 
-fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let head = Git::at_top(&place.path).commit_of("HEAD")?;
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -345,17 +343,17 @@ fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(site, place, &fields)
+    change_manifest(place, &fields)
 }
 
 /// Changes the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    site: &Site,
     place: &Place,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    let project = &site.project;
-    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    // The lock that commands about worktrees take.
+    let project = Project::find_or_cwd(&place.home.root)?;
+    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
     if place.home.path().starts_with(&project.root) {
         writer.create_dir(&place.home.path())?;
     }

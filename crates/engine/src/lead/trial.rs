@@ -153,11 +153,13 @@ impl Trial<'_> {
             env: all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             log: self.log(label),
             wall_max: minutes("multi_phase.worker_timeout_min").or(Some(WALL_DEFAULT)),
-            silence_max: minutes("multi_phase.stuck_after_min"),
+            // The time above ends it; nobody is asked about it.
+            stuck_after: None,
+            watched: Vec::new(),
         };
         self.site.run.create()?;
         let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
-        shell::run(&job, &stop).map_err(|error| EngineError::Host(error.into()))
+        shell::run(&job, &stop, &mut |_| {}).map_err(|error| EngineError::Host(error.into()))
     }
 
     fn log(&self, label: &str) -> PathBuf {

@@ -2,23 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
+use mow_core::phase::PhaseNumber;
 use mow_core::report::Brief;
 use mow_core::worker::{Effect, Outcome};
 use mow_host::git::Git;
+use mow_host::pulse::Sign;
 use mow_host::shell::{End, ShellEnd, ShellJob};
 use mow_host::stop::Stop;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::papers::About;
+use mow_store::phase_dirs;
 use mow_store::project::Project;
 
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::site::Site;
+use crate::site::{self, Site};
 
-/// The place where a worker works.
+/// The place where a worker works. Each effect has one of its own, which shares all but the wish to
+/// stop.
+#[derive(Clone)]
 pub(super) struct Desk {
     pub(super) site: Site,
     pub(super) brief: Brief,
@@ -31,9 +35,15 @@ pub(super) struct Desk {
     /// Whether planning files are committed.
     pub(super) commits_docs: bool,
     pub(super) stop: Stop,
+    /// Where signs of life go, or that there are none.
+    notice: Notice,
     /// Checks that have passed, each with the code it passed on.
-    pub(super) passed: Mutex<BTreeSet<(String, String)>>,
+    pub(super) passed: Arc<Mutex<BTreeSet<(String, String)>>>,
+    /// Held by whoever makes a commit, one at a time.
+    pub(super) committing: Arc<Mutex<()>>,
 }
+
+type Notice = Arc<dyn Fn(Sign) + Send + Sync>;
 
 impl Desk {
     pub(super) fn new(site: Site, brief: &Brief) -> Result<Self, EngineError> {
@@ -43,10 +53,28 @@ impl Desk {
         (project.planning, project.root) = (root.join(".planning"), root);
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
-        let commits_docs = site.commits_docs()?;
+        // What is made ahead is the lead's to bring to where it belongs.
+        let commits_docs = brief.through.is_none() && site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
-        let passed = Mutex::default();
-        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop, passed })
+        let (passed, committing) = (Arc::default(), Arc::default());
+        let notice: Notice = Arc::new(|_| {});
+        Ok(Self {
+            site,
+            brief,
+            worktree,
+            project,
+            dir_name,
+            commits_docs,
+            stop,
+            notice,
+            passed,
+            committing,
+        })
+    }
+
+    /// Returns the same for one effect, that can be stopped by itself.
+    pub(super) fn with(&self, stop: Stop, notice: impl Fn(Sign) + Send + Sync + 'static) -> Self {
+        Self { stop, notice: Arc::new(notice), ..self.clone() }
     }
 
     pub(super) fn git(&self) -> Git {
@@ -80,12 +108,16 @@ impl Desk {
             Effect::Look => self.look().map(|found| Outcome::Found { found }),
             Effect::WriteContext { answers } => self.write_context(answers),
             Effect::RunRole { role, round } => self.run_role(*role, *round),
-            Effect::RunTask { plan, task } => self.run_task(plan, *task),
+            Effect::RunTask { plan, task, beside: false } => self.run_task(plan, *task),
+            Effect::RunTask { plan, task, beside: true } => self.run_beside(plan, *task),
+            Effect::Clear { plans } => self.clear(plans),
+            Effect::Gather { plans } => self.gather(plans),
+            Effect::CheckPlan { plan } => self.check_plan(plan),
             Effect::ClosePlan { plan, began } => self.close_plan(plan, *began),
             Effect::ClosePhase => self.close_phase(),
             Effect::Checkpoint { .. } => self.checkpoint(effect),
             Effect::NoteStatus { text } => self.note_status(text),
-            Effect::Interrupt => Ok(Outcome::Done),
+            Effect::Interrupt { .. } => Ok(Outcome::Done),
         };
         outcome.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() })
     }
@@ -108,20 +140,22 @@ impl Desk {
         let log = self.site.run.log(&self.brief.phase, self.brief.attempt);
         let stem = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let config = self.site.config()?;
-        let minutes = |key: &str| {
-            let value = config.lookup(key).and_then(|value| value.as_u64());
-            value.filter(|minutes| *minutes > 0).map(|minutes| Duration::from_secs(minutes * 60))
-        };
+        let root = self.worktree.join(self.site.below_top());
         let job = ShellJob {
             script: script.text.to_owned(),
             program: script.program.to_owned(),
-            cwd: self.worktree.join(self.site.below_top()),
+            cwd: root.clone(),
             env: self.environment(script.env),
             log: log.with_file_name(format!("{stem}-{}.log", script.label)),
-            wall_max: minutes("multi_phase.worker_timeout_min"),
-            silence_max: minutes("multi_phase.stuck_after_min"),
+            wall_max: site::minutes(&config, "multi_phase.worker_timeout_min"),
+            stuck_after: site::minutes(&config, "multi_phase.stuck_after_min"),
+            watched: match script.files {
+                [] => vec![root],
+                files => files.iter().map(|file| root.join(file)).collect(),
+            },
         };
-        mow_host::shell::run(&job, &self.stop).map_err(|error| EngineError::Host(error.into()))
+        mow_host::shell::run(&job, &self.stop, &mut |sign| (self.notice)(sign))
+            .map_err(|error| EngineError::Host(error.into()))
     }
 
     /// Returns what scripts and roles find in their environment: names and paths, never contents.
@@ -134,8 +168,25 @@ impl Desk {
             ("MOW_BASE", self.brief.base.clone()),
             ("MOW_PLANNING", path(&self.project.planning)),
         ];
+        if let Some(through) = self.brief.through {
+            all.push(("MOW_LOOKAHEAD", through.name().to_owned()));
+            let dirs: Vec<_> = self.brief.after.iter().filter_map(|n| self.dir_of(n)).collect();
+            let dirs: Vec<_> = dirs.iter().map(|dir| path(dir)).collect();
+            all.push(("MOW_DEPENDENCY_DIRS", dirs.join("\n")));
+        }
         all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Returns the directory of another phase: in its worktree where it has one, else in the root.
+    fn dir_of(&self, phase: &PhaseNumber) -> Option<PathBuf> {
+        let number = phase.to_string();
+        let worktree = self.site.worktree(phase).ok().map(|place| place.path);
+        let there =
+            worktree.and_then(|path| phase_dirs::find(&self.site.planning_in(&path), &number));
+        let there = there.filter(|dir| dir.count(phase_dirs::Artifact::Plan) > 0);
+        let dir = there.or_else(|| phase_dirs::find(&self.site.project.planning, &number));
+        dir.map(|dir| dir.path)
     }
 
     pub(super) fn now(&self) -> String {
@@ -150,6 +201,8 @@ pub(super) struct Script<'a> {
     /// What its log is called.
     pub(super) label: &'a str,
     pub(super) env: &'a [(&'a str, String)],
+    /// The files whose changes are signs of life; without any, all.
+    pub(super) files: &'a [String],
 }
 
 /// Returns how a script ended in a few words, when it did not end well.
@@ -161,7 +214,6 @@ pub(crate) fn complaint(end: &ShellEnd) -> Option<String> {
         End::Exited(code) => format!("exit {code}{said}"),
         End::Signalled(signal) => format!("ended by signal {signal}{said}"),
         End::TooLong => format!("took longer than allowed{said}"),
-        End::Silent => format!("stuck: no output for too long{said}"),
         End::Stopped => "stopped".to_owned(),
     })
 }

@@ -12,10 +12,15 @@ use mow_store::{disk, phase_files};
 
 use super::desk::Desk;
 use crate::EngineError;
+use crate::site;
 
 /// The key of the commits that close a plan, and of those that end a task.
 pub(super) const PLAN_KEY: &str = "Mow-Plan";
 pub(super) const TASK_KEY: &str = "Mow-Task";
+/// The key of what tells a task's commit that was made beside other plans, and not checked.
+pub(super) const BESIDE_KEY: &str = "Mow-Beside";
+/// The key of commits that undo tasks.
+pub(super) const UNDONE_KEY: &str = "Mow-Undone";
 
 /// What the commits of a phase say is done.
 #[derive(Debug, Default)]
@@ -23,6 +28,10 @@ pub(super) struct Committed {
     pub(super) plans: BTreeSet<String>,
     /// The commit of each task.
     pub(super) tasks: BTreeMap<(String, usize), String>,
+    /// Plans with tasks that were committed before they were checked.
+    pub(super) unchecked: BTreeSet<String>,
+    /// Tasks that were undone, of which some may have been done again.
+    pub(super) undone: BTreeSet<(String, usize)>,
 }
 
 impl Desk {
@@ -60,7 +69,8 @@ impl Desk {
         };
         let gates = Gates::parse(&text("worker.stage_gates")).unwrap_or_default();
         let mode = mow_core::message::BlockerMode::parse(&text("worker.blocker_mode"));
-        let minutes = config.lookup("multi_phase.worker_timeout_min").and_then(|v| v.as_u64());
+        let wall_max = site::minutes(&config, "multi_phase.worker_timeout_min");
+        let plan_level = config.lookup("parallelization.plan_level");
         let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
         roles.extend(Role::ALL.into_iter().filter(|role| self.role_command(*role).is_some()));
         Ok(Settings {
@@ -70,8 +80,9 @@ impl Desk {
             gates,
             strict: mode == Some(mow_core::message::BlockerMode::Strict),
             tries_max: 1,
-            wall_max_ms: minutes.filter(|minutes| *minutes > 0).map(|minutes| minutes * 60_000),
+            wall_max_ms: wall_max.and_then(|max| u64::try_from(max.as_millis()).ok()),
             roles,
+            side_by_side: all.parallelization && plan_level != Some(false.into()),
         })
     }
 
@@ -118,8 +129,11 @@ impl Desk {
                 depends_on: known.map(str::to_owned).filter(|other| other != id).collect(),
                 done: closed && summaries.contains(id),
                 tasks_done: committed.tasks.keys().filter_map(done).collect(),
+                files: plan.files_modified.clone(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
+                unchecked: !closed && committed.unchecked.contains(id),
+                alone: committed.undone.iter().any(|(of, _)| of == id),
                 id: id.clone(),
             });
         }
@@ -136,29 +150,40 @@ impl Desk {
     /// Asks git which plans and tasks the commits of this phase carry.
     pub(super) fn committed(&self) -> Result<Committed, EngineError> {
         let range = format!("{}..HEAD", self.brief.base);
-        let format = format!(
-            "--format=%H%x1f%(trailers:key={PLAN_KEY},valueonly,separator=%x2c)%x1f%(trailers:key={TASK_KEY},valueonly,separator=%x2c)"
-        );
+        let fields = [PLAN_KEY, TASK_KEY, BESIDE_KEY, UNDONE_KEY]
+            .map(|key| format!("%x1f%(trailers:key={key},valueonly,separator=%x2c)"));
+        let format = format!("--format=%H{}", fields.concat());
         let answer = self.git().run(&["log", &format, &range])?;
         let mut committed = Committed::default();
+        // The newest comes first: what it undoes stands behind it.
         for line in answer.text().lines() {
             let mut parts = line.split('\x1f');
-            let (commit, plans, tasks) = (parts.next(), parts.next(), parts.next());
-            let values = |part: Option<&str>| -> Vec<String> {
-                part.unwrap_or("").split(',').map(|v| v.trim().to_owned()).collect()
+            let commit = parts.next().unwrap_or_default();
+            let mut values = || -> Vec<String> {
+                let values = parts.next().unwrap_or_default().split(',').map(str::trim);
+                values.filter(|value| !value.is_empty()).map(str::to_owned).collect()
             };
-            committed.plans.extend(values(plans).into_iter().filter(|plan| !plan.is_empty()));
-            for task in values(tasks) {
-                if let Some((plan, task)) = task.split_once('/')
-                    && let Ok(task) = task.parse()
-                {
-                    let commit = commit.unwrap_or_default().to_owned();
-                    committed.tasks.insert((plan.to_owned(), task), commit);
+            let (plans, tasks, beside, undone) = (values(), values(), values(), values());
+            committed.plans.extend(plans);
+            committed.undone.extend(undone.iter().filter_map(|mark| parse_mark(mark)));
+            for (mark, task) in tasks.iter().filter_map(|mark| Some((mark, parse_mark(mark)?))) {
+                if committed.tasks.contains_key(&task) || committed.undone.contains(&task) {
+                    continue;
                 }
+                if beside.contains(mark) {
+                    committed.unchecked.insert(task.0.clone());
+                }
+                committed.tasks.insert(task, commit.to_owned());
             }
         }
         Ok(committed)
     }
+}
+
+/// Reads the mark of a task: `03-01/2`.
+fn parse_mark(mark: &str) -> Option<(String, usize)> {
+    let (plan, task) = mark.split_once('/')?;
+    Some((plan.to_owned(), task.parse().ok()?))
 }
 
 fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
@@ -182,7 +207,7 @@ fn problem(plan: &Plan) -> Option<String> {
 }
 
 /// Whether a phase's section has `**Discuss**: skip`.
-fn skips_discuss(section: &str) -> bool {
+pub(crate) fn skips_discuss(section: &str) -> bool {
     section.lines().any(|line| {
         let plain = line.replace('*', "").to_lowercase();
         plain

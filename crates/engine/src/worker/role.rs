@@ -38,7 +38,7 @@ impl Desk {
             ("MOW_ROADMAP_FILE", roadmap),
         ];
         let label = format!("{}-{round}", role.name());
-        let script = Script { text: command, program: "sh", label: &label, env: &env };
+        let script = Script { text: command, program: "sh", label: &label, env: &env, files: &[] };
         let end = self.shell(&script)?;
         failpoint::reach("role.ran");
         if end.end == End::Stopped {

@@ -4,6 +4,8 @@
 //! begins is the rest of an attempt that was cut off: it is kept under a rescue ref, and the task
 //! begins from the last commit.
 
+use std::sync::PoisonError;
+
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
 use mow_host::shell::End;
@@ -30,26 +32,20 @@ impl Desk {
         if let Some(commit) = self.committed()?.tasks.get(&mark) {
             return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
-        self.set_aside(&format!("{plan}-{number}"))?;
+        self.set_aside(&format!("{plan}-{number}"), &[])?;
         failpoint::reach("task.cleared");
         let parsed = self.plan(plan)?;
         let Some(task) = parsed.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
         };
-        let env = [
-            ("MOW_PLAN", plan.to_owned()),
-            (
-                "MOW_PLAN_FILE",
-                self.phase_dir().join(super::look::plan_file(plan)).display().to_string(),
-            ),
-            ("MOW_TASK", number.to_string()),
-        ];
-        if let Some(outcome) = self.act(task, &format!("{plan}-t{number}"), &env)? {
+        let env = self.about_task(plan, number);
+        let job = Job { task, label: &format!("{plan}-t{number}"), env: &env, files: &[] };
+        if let Some(outcome) = self.act(&job)? {
             return Ok(outcome);
         }
         failpoint::reach("task.acted");
-        if let Some(reason) = self.check(task, &format!("{plan}-t{number}"), &env)? {
-            return Ok(Outcome::Failed { reason });
+        if let Some(reason) = self.check(&job)? {
+            return Ok(self.unless_stopped(Outcome::Failed { reason }));
         }
         failpoint::reach("task.checked");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
@@ -63,10 +59,30 @@ impl Desk {
         Ok(Outcome::Committed { commit })
     }
 
-    /// Keeps what an earlier attempt left uncommitted, and goes back to the last commit.
+    /// Returns what scripts of a task find in their environment.
+    pub(super) fn about_task(&self, plan: &str, number: usize) -> [(&'static str, String); 3] {
+        let file = self.phase_dir().join(super::look::plan_file(plan));
+        [
+            ("MOW_PLAN", plan.to_owned()),
+            ("MOW_PLAN_FILE", file.display().to_string()),
+            ("MOW_TASK", number.to_string()),
+        ]
+    }
+
+    /// Returns an outcome, or that it was cut off: what was, has not failed.
+    pub(super) fn unless_stopped(&self, outcome: Outcome) -> Outcome {
+        if self.stop.is_stopped() { Outcome::Interrupted } else { outcome }
+    }
+
+    /// Keeps what was left uncommitted, in some paths or in all, and goes back to the last commit.
     ///
-    /// The planning files are the worker's own and not the task's: they stay.
-    fn set_aside(&self, what: &str) -> Result<(), EngineError> {
+    /// The planning files are the worker's own and not the task's: they stay. Returns the name under
+    /// which it is kept, if there was any.
+    pub(super) fn set_aside(
+        &self,
+        what: &str,
+        paths: &[String],
+    ) -> Result<Option<String>, EngineError> {
         let git = self.git();
         let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
         if phase_worktree::is_merging(&self.worktree) {
@@ -75,30 +91,38 @@ impl Desk {
             git.plumbing().run(&["merge", "--quit"])?;
         }
         let rest = format!(":(exclude,top){}", self.planning_below_top());
-        let answer = git.run(&["status", "--porcelain", "-z", "--", ":(top)", &rest])?;
-        if answer.stdout.is_empty() {
-            return Ok(());
+        let mut paths: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
+        if paths.is_empty() {
+            paths.push(":(top)".to_owned());
         }
-        rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        paths.push(rest);
+        let with_paths = |words: &[&'static str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).chain(paths.iter().cloned()).collect()
+        };
+        let answer =
+            git.run(&with_paths(&["status", "--porcelain", "-z", "--no-renames", "--"]))?;
+        if answer.stdout.is_empty() {
+            return Ok(None);
+        }
+        let kept = rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
         failpoint::reach("task.rescued");
-        let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
-        if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {
-            let restore = ["restore", "--source=HEAD", "--staged", "--worktree", "--", ":(top)"];
-            git.plumbing().run(&[&restore[..], &[&rest]].concat())?;
+        let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");
+        let tracked: Vec<_> =
+            answer.stdout.split(|byte| *byte == 0).filter(is_tracked).map(|e| &e[3..]).collect();
+        if !tracked.is_empty() {
+            let restore = ["--literal-pathspecs", "restore", "--source=HEAD", "--staged"];
+            let from = ["--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            git.plumbing().run_with(&[&restore[..], &from].concat(), &tracked.join(&0))?;
             failpoint::reach("task.restored");
         }
-        git.plumbing().run(&["clean", "--quiet", "-d", "--force", "--", ":(top)", &rest])?;
+        git.plumbing().run(&with_paths(&["clean", "--quiet", "-d", "--force", "--"]))?;
         failpoint::reach("task.cleaned");
-        Ok(())
+        Ok(kept.map(|kept| kept.name))
     }
 
     /// Runs the action of a task; returns an outcome when that is the end of it.
-    fn act(
-        &self,
-        task: &Task,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<Outcome>, EngineError> {
+    pub(super) fn act(&self, job: &Job<'_>) -> Result<Option<Outcome>, EngineError> {
+        let Job { task, label, env, files } = job;
         let mut blocks = task.element("action").map(blocks).unwrap_or_default();
         if let Some(command) = self.role_command(Role::Executor) {
             blocks = vec![Block { program: "sh", text: command }];
@@ -110,8 +134,8 @@ impl Desk {
         for (n, block) in blocks.iter().enumerate() {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
-            let end =
-                self.shell(&Script { text: &text, program: block.program, label: &label, env })?;
+            let script = Script { text: &text, program: block.program, label: &label, env, files };
+            let end = self.shell(&script)?;
             match (&end.end, complaint(&end)) {
                 (_, None) => {}
                 (End::Stopped, _) => return Ok(Some(Outcome::Interrupted)),
@@ -126,12 +150,8 @@ impl Desk {
     }
 
     /// Runs the checks of a task; returns why they do not pass.
-    fn check(
-        &self,
-        task: &Task,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<String>, EngineError> {
+    pub(super) fn check(&self, job: &Job<'_>) -> Result<Option<String>, EngineError> {
+        let Job { task, label, env, .. } = job;
         for (n, check) in checks(task).iter().enumerate() {
             if let Some(reason) = self.run_check(check, &format!("{label}-check-{}", n + 1), env)? {
                 return Ok(Some(format!("its check `{}` failed, {reason}", one_line(check))));
@@ -147,7 +167,7 @@ impl Desk {
         label: &str,
         env: &[(&str, String)],
     ) -> Result<Option<String>, EngineError> {
-        let end = self.shell(&Script { text: check, program: "sh", label, env })?;
+        let end = self.shell(&Script { text: check, program: "sh", label, env, files: &[] })?;
         Ok(complaint(&end))
     }
 
@@ -156,7 +176,7 @@ impl Desk {
         &self,
         subject: &str,
         marks: &[(&str, String)],
-        part: Part,
+        part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
         let (phase, attempt) = (self.brief.phase.to_string(), self.brief.attempt.to_string());
         let mut trailers = vec![("Mow-Phase", phase.as_str()), ("Mow-Attempt", attempt.as_str())];
@@ -167,10 +187,14 @@ impl Desk {
             Part::Papers if self.commits_docs => {
                 Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
             }
-            Part::Papers => Paths::Only(Vec::new()),
+            Part::Papers | Part::Declared(_) => Paths::Only(Vec::new()),
         };
         let git = self.git();
-        let made = commit::commit_paths(&git, &paths, subject, &trailers);
+        let _guard = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match part {
+            Part::Declared(files) => commit::commit_beside(&git, files, subject, &trailers),
+            _ => commit::commit_paths(&git, &paths, subject, &trailers),
+        };
         let made = made.map_err(|error| EngineError::Host(error.into()))?;
         if made.is_none() && part == Part::Papers && !marks.is_empty() {
             let mark = commit::commit_mark(&git, subject, &trailers);
@@ -184,17 +208,29 @@ impl Desk {
     }
 }
 
+/// A task to carry out.
+pub(super) struct Job<'a> {
+    pub(super) task: &'a Task,
+    /// What its logs are called.
+    pub(super) label: &'a str,
+    pub(super) env: &'a [(&'a str, String)],
+    /// What it says it changes, where that matters.
+    pub(super) files: &'a [String],
+}
+
 /// What a commit is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Part<'a> {
     /// Everything but planning files.
     Code,
     /// The planning files of the phase.
     Papers,
+    /// Only these files and directories, while other plans are at work in the others.
+    Declared(&'a [String]),
 }
 
 /// Returns the word that commits of a plan begin with.
-fn kind(plan: Option<&str>) -> &'static str {
+pub(super) fn kind(plan: Option<&str>) -> &'static str {
     if plan == Some("tdd") { "test" } else { "feat" }
 }
 

@@ -1,11 +1,14 @@
 //! What a worker lives in: its journal, its inbox, and a thread for what it is doing.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use mow_core::report::Note;
 use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
+use mow_host::life::Life;
+use mow_host::pulse::Sign;
+use mow_host::stop::Stop;
 use mow_store::journal::{Journal, Tail};
 
 use super::desk::Desk;
@@ -20,10 +23,15 @@ enum Wake {
     Files,
     /// An effect came to its end.
     Finished(u64, Outcome),
+    /// An effect shows no sign of life, or does so again.
+    Sign(u64, Sign),
 }
 
 pub(super) struct WorkerWorld {
-    desk: Arc<Desk>,
+    desk: Desk,
+    life: Life,
+    /// What stops each effect that is under way.
+    stops: BTreeMap<u64, Stop>,
     journal: Journal,
     inbox: Tail,
     begin: Option<Input>,
@@ -38,7 +46,7 @@ pub(super) struct WorkerWorld {
 }
 
 impl WorkerWorld {
-    pub(super) fn new(desk: Desk, journal: Journal, inbox: Tail, begin: Input) -> Self {
+    pub(super) fn new(desk: Desk, life: Life, journal: Journal, inbox: Tail, begin: Input) -> Self {
         let (sender, receiver) = mpsc::channel();
         let bell = Bell::default();
         let (own, wake) = (desk.inbox_name(), sender.clone());
@@ -47,7 +55,9 @@ impl WorkerWorld {
             wake.send(Wake::Files).is_ok()
         });
         Self {
-            desk: Arc::new(desk),
+            desk,
+            life,
+            stops: BTreeMap::new(),
             journal,
             inbox,
             begin: Some(begin),
@@ -103,6 +113,7 @@ impl World<Worker> for WorkerWorld {
         if let Some(begin) = self.begin.take() {
             return Ok(vec![begin]);
         }
+        self.life.beat();
         let left = until.map(|until| until.saturating_sub(self.clock.now()));
         let patience = left.map_or(LOOK_EVERY, |left| LOOK_EVERY.min(Duration::from_millis(left)));
         let mut inputs = Vec::new();
@@ -112,8 +123,16 @@ impl World<Worker> for WorkerWorld {
             Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
         };
         while let Some(wake) = next {
-            if let Wake::Finished(id, outcome) = wake {
-                inputs.push(Input::Finished { id, outcome });
+            match wake {
+                Wake::Finished(id, outcome) => {
+                    self.stops.remove(&id);
+                    inputs.push(Input::Finished { id, outcome });
+                }
+                Wake::Sign(id, Sign::Stuck(signs)) => {
+                    inputs.push(Input::Stuck { id, signs: signs.to_string() });
+                }
+                Wake::Sign(id, Sign::Moving) => inputs.push(Input::Moving { id }),
+                Wake::Files => {}
             }
             next = self.receiver.try_recv().ok();
         }
@@ -133,11 +152,19 @@ impl World<Worker> for WorkerWorld {
         _worker: &Worker,
         (id, effect): (u64, Effect),
     ) -> Result<(), EngineError> {
-        let (desk, sender) = (Arc::clone(&self.desk), self.sender.clone());
-        if effect == Effect::Interrupt {
-            desk.stop.stop();
+        if let Effect::Interrupt { of } = effect {
+            let meant = self.stops.iter().filter(|(id, _)| of.is_none_or(|of| of == **id));
+            meant.for_each(|(_, stop)| stop.stop());
             return Ok(());
         }
+        let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
+        if id != Worker::UNNUMBERED {
+            self.stops.insert(id, stop.clone());
+        }
+        let (sender, signs) = (self.sender.clone(), self.sender.clone());
+        let desk = self.desk.with(stop, move |sign| {
+            signs.send(Wake::Sign(id, sign)).ok();
+        });
         let act = move || {
             let outcome = desk.perform(&effect);
             sender.send(Wake::Finished(id, outcome)).ok();

@@ -206,6 +206,24 @@ fn a_target_that_moves_meanwhile_is_noticed() {
 }
 
 #[test]
+fn planning_files_are_not_committed_over_what_came_meanwhile() {
+    let repository = repository();
+    let other = move_target(&repository, "other", "o\n");
+    repository.say(&["update-ref", RUN, "main"]);
+    // Git asks for the file as it is to be kept before the swap: the moment for somebody else.
+    repository.write(".git/info/attributes", "STATE.md filter=late\n");
+    let late = format!("git update-ref {RUN} {other}; cat");
+    repository.say(&["config", "filter.late.clean", &late]);
+    let files = [("STATE.md".to_owned(), b"new\n".to_vec())];
+    assert!(overlay(&repository.git, RUN, &files, "docs").is_err());
+    assert_eq!(repository.say(&["rev-parse", RUN]), other, "it stays where somebody put it");
+    repository.say(&["config", "filter.late.clean", "cat"]);
+    let commit = overlay(&repository.git, RUN, &files, "docs").unwrap();
+    assert_eq!(repository.say(&["rev-parse", &format!("{commit}^")]), other);
+    assert_eq!(show(&repository, "STATE.md").as_deref(), Some("new\n"));
+}
+
+#[test]
 fn what_does_not_exist_is_said() {
     let repository = repository();
     let nowhere = Merge { run_ref: "refs/mow/run/none/target".to_owned(), ..job(&repository) };

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::Field;
 
 /// What differs between any two runs, and what stands for it. In this order: a run's name has a
 /// date in it.
-const MASKS: [(&str, &str); 7] = [
+const MASKS: [(&str, &str); 9] = [
     (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?", "TIME"),
     (r"\d{4}-\d{2}-\d{2}", "DATE"),
@@ -20,10 +21,13 @@ const MASKS: [(&str, &str); 7] = [
     (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
     // How often the lead was away is about the disturbance.
     (r"(?m)^.*The lead has not answered for .*\n", ""),
+    // Whose worker died while it looked ahead does the same again in its turn.
+    (r"(?m)^\+?\n\+?<!-- Made ahead on .*\n", ""),
+    (r"(?m)^@@ .* @@", "@@"),
 ];
 
 /// How commits of planning files end that need not be commits of their own: no mark depends on them.
-const FOLDED: [&str; 2] = ["): context", "): planner"];
+const FOLDED: [&str; 4] = ["): context", "): researcher", "): planner", "): what was done ahead"];
 
 /// The diff of everything against nothing shows all files of a commit in one go.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -64,7 +68,11 @@ impl Field {
                 && ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"].iter().any(|n| name.ends_with(n));
             if !name.contains("dashboard-") && !is_copy {
                 let bytes = fs::read(&path).unwrap_or_default();
-                parts.insert(name.to_string(), String::from_utf8_lossy(&bytes).into_owned());
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                // Phases side by side get their worktrees in any order.
+                let is_manifest = name.ends_with("manifest.json");
+                let text = if is_manifest { sorted(&text) } else { text };
+                parts.insert(name.to_string(), text);
             }
         }
         parts.into_iter().map(|(name, text)| (masked(&name), masked(&text))).collect()
@@ -105,4 +113,21 @@ impl Field {
         files.sort_unstable();
         files
     }
+}
+
+/// JSON as lines of paths and values, in order.
+fn sorted(text: &str) -> String {
+    fn lines(at: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(key, value)| lines(&format!("{at}/{key}"), value, found));
+            }
+            other => found.push(format!("{at}: {other}")),
+        }
+    }
+    let Ok(value) = serde_json::from_str(text) else { return text.to_owned() };
+    let mut found = Vec::new();
+    lines("", &value, &mut found);
+    found.sort_unstable();
+    found.join("\n")
 }

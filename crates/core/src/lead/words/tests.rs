@@ -11,7 +11,14 @@ fn number(text: &str) -> PhaseNumber {
 
 fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
     let depends_on = depends_on.iter().map(|n| number(n)).collect();
-    PhaseSpec { number: number(text), name: format!("Phase {text}"), depends_on, done: false }
+    PhaseSpec {
+        number: number(text),
+        name: format!("Phase {text}"),
+        depends_on,
+        done: false,
+        touches: None,
+        ahead: Vec::new(),
+    }
 }
 
 fn planned_event(phases: Vec<PhaseSpec>) -> Event {
@@ -30,7 +37,7 @@ fn diamond() -> Lead {
 
 fn move_to(lead: &mut Lead, phase: &str, to: Status) {
     let (phase, why) = (number(phase), "so".to_owned());
-    lead.apply(&Event::Moved { phase, attempt: 1, to, why }, 0);
+    lead.apply(&Event::Moved { phase, attempt: 1, to, why, ahead: None }, 0);
 }
 
 #[test]

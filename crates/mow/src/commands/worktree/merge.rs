@@ -7,7 +7,6 @@
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead::{ByHand, HandOutcome, by_hand};
 use mow_host::git::Git;
-use mow_store::worktree_home;
 use serde_json::json;
 
 use super::create::path_of;
@@ -53,7 +52,7 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let git = Git::new(&home.root);
     let entry = manifest::entry(&home, &number)?;
     let branch = entry.as_ref().and_then(|(_, entry)| entry.text("branch"));
-    let branch = branch.unwrap_or_else(|| worktree_home::branch(&number));
+    let branch = branch.unwrap_or_else(|| home.branch(&number));
     if !git.branch_exists(&branch)? {
         return Err(Failure::refused(format!("there is no branch {branch}"))
             .hint(format!("mow worktree create {}", args.phase)));

@@ -11,7 +11,7 @@ use mow_host::git::Git;
 use mow_host::phase_worktree::{self, Remove, Removed};
 use mow_store::claims::{self, Claims};
 use mow_store::manifest::{self as file, Worktree};
-use mow_store::worktree_home::{self, Home};
+use mow_store::worktree_home::Home;
 use mow_store::{disk, planning_copy};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -46,7 +46,8 @@ pub(super) fn run(context: &Context, yes: bool) -> Result<Output, Failure> {
     for (name, entry) in known {
         let path = path_of(&home, &name, &entry);
         let phase = entry.phase().or_else(|| home.phase_in(&name));
-        let branch = entry.text("branch").or_else(|| phase.as_ref().map(worktree_home::branch));
+        let branch =
+            entry.text("branch").or_else(|| phase.as_ref().map(|phase| home.branch(phase)));
         let branch = branch.unwrap_or_else(|| name.clone());
         let merged = is_merged(&git, &entry, &branch, &into)?;
         let kept = if merged {

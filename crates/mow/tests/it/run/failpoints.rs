@@ -17,7 +17,6 @@ use std::sync::Mutex;
 
 use failpoint::{Blow, Role, source};
 use mow_testkit::dice::Dice;
-use mow_testkit::field::Field;
 
 use play::Play;
 use scenes::{SCENES, Scene};
@@ -79,7 +78,7 @@ impl Case {
 
 /// What is known of a scene that nobody disturbed.
 struct Quiet {
-    field: Field,
+    play: Play,
     picture: BTreeMap<String, String>,
     passed: Passed,
 }
@@ -90,7 +89,7 @@ impl Quiet {
         play(&quiet);
         quiet.field.inspect();
         let (picture, passed) = (quiet.field.picture(), quiet.passed());
-        Self { field: quiet.field, picture, passed }
+        Self { play: quiet, picture, passed }
     }
 }
 
@@ -101,7 +100,7 @@ fn play(case: &Case, quiet: &Quiet, may_miss: bool) -> Passed {
     play(&disturbed);
     let missed = disturbed.missed();
     assert!(may_miss || missed.is_empty(), "nobody died at {missed:?}");
-    disturbed.field.equals(&quiet.field);
+    disturbed.field.equals(&quiet.play.field);
     let picture = disturbed.field.picture();
     let names: BTreeSet<_> = picture.keys().chain(quiet.picture.keys()).collect();
     let mut differing = String::new();
@@ -131,6 +130,9 @@ fn difference(name: &str, quiet: Option<&String>, disturbed: Option<&String>) ->
         }
         None => true,
     });
+    if old.is_empty() && new.is_empty() {
+        text += "  the same lines in another order\n";
+    }
     old.iter().for_each(|line| text += &format!("  - {line}\n"));
     new.iter().for_each(|line| text += &format!("  + {line}\n"));
     text

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use failpoint::{Blow, Role};
@@ -23,26 +24,35 @@ pub(super) struct Play {
     pub(super) field: Field,
     /// What happens first, and what happens once that has happened.
     blows: Vec<Blow>,
+    /// What was said so far.
+    story: Mutex<String>,
+}
+
+impl Drop for Play {
+    #[expect(clippy::print_stdout, reason = "it is part of why a test failed")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("MOW_FAILPOINT='{}'\n{}\n{}", self.words(), self.story(), self.logs());
+        }
+    }
 }
 
 impl Play {
     pub(super) fn new(field: Field, blows: Vec<Blow>) -> Self {
-        Self { field, blows }
+        Self { field, blows, story: Mutex::default() }
     }
 
     /// Carries out a command until it ends with a code; whoever dies is started again.
     #[track_caller]
     pub(super) fn ends(&self, words: &[&str], code: i32) {
-        let mut story = String::new();
         for _ in 0..TRIES_MAX {
-            let (status, said) = self.finish(self.start(words));
-            story += &format!("$ mow {}\n{status}\n{said}\n", words.join(" "));
+            let status = self.finish(self.start(words));
             if status.code() == Some(code) {
                 return;
             }
-            assert!(self.fell() > 0, "nobody died, and yet:\n{story}");
+            assert!(self.fell() > 0, "nobody died, and yet mow {}: {status}", words.join(" "));
         }
-        panic!("it does not come to {code}:\n{story}\n{}", self.logs());
+        panic!("mow {} does not come to {code}", words.join(" "));
     }
 
     /// Carries out what a person wants once. If it dies it is said again, and may then be refused
@@ -50,12 +60,12 @@ impl Play {
     #[track_caller]
     pub(super) fn says(&self, words: &[&str]) {
         for tries in 0..TRIES_MAX {
-            let (status, said) = self.finish(self.start(words));
+            let status = self.finish(self.start(words));
             if status.success() || tries > 0 && status.code() == Some(1) {
                 return;
             }
             let is_dead = status.signal() == Some(KILLED);
-            assert!(is_dead, "mow {}: {status}\n{said}", words.join(" "));
+            assert!(is_dead, "mow {}: {status}", words.join(" "));
         }
         panic!("mow {} dies again and again", words.join(" "));
     }
@@ -81,11 +91,11 @@ impl Play {
     /// Waits for the end of a lead, and goes on with the same command if it died.
     #[track_caller]
     pub(super) fn lead_ends(&self, lead: Going, words: &[&str], code: i32) {
-        let (status, said) = self.finish(lead);
+        let status = self.finish(lead);
         if status.code() == Some(code) {
             return;
         }
-        assert!(self.fell() > 0, "nobody died, and yet {status}:\n{said}");
+        assert!(self.fell() > 0, "nobody died, and yet {status}");
         self.ends(words, code);
     }
 
@@ -93,23 +103,32 @@ impl Play {
         let outside = self.field.sandbox.outside();
         let mut call = self.field.call(words).env("MOW_FAILPOINT_TRACE", outside.join("trace"));
         if !self.blows.is_empty() {
-            let blows: Vec<_> = self.blows.iter().map(ToString::to_string).collect();
-            call = call.env("MOW_FAILPOINT", blows.join(" "));
+            call = call.env("MOW_FAILPOINT", self.words());
             call = call.env("MOW_FAILPOINT_MARK", outside.join("mark"));
         }
-        Going::new(call.spawn())
+        *self.story() += &format!("$ mow {}\n", words.join(" "));
+        Going::of(call)
     }
 
     #[track_caller]
-    fn finish(&self, mut going: Going) -> (ExitStatus, String) {
+    fn finish(&self, mut going: Going) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         while !going.has_ended() {
-            if Instant::now() > end {
-                panic!("it does not end\n{}", self.logs());
-            }
+            assert!(Instant::now() < end, "it does not end");
             std::thread::sleep(LOOK_EVERY);
         }
-        going.end()
+        let (status, said) = going.end();
+        *self.story() += &format!("{said}{status}\n");
+        status
+    }
+
+    fn words(&self) -> String {
+        let blows: Vec<_> = self.blows.iter().map(ToString::to_string).collect();
+        blows.join(" ")
+    }
+
+    fn story(&self) -> MutexGuard<'_, String> {
+        self.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn logs(&self) -> String {

@@ -15,7 +15,7 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 10] = [
+pub(super) const SCENES: [Scene; 13] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
@@ -25,6 +25,9 @@ pub(super) const SCENES: [Scene; 10] = [
     Scene { name: "elsewhere", plant: elsewhere, play: follow_elsewhere },
     Scene { name: "stashed", plant: one, play: stash },
     Scene { name: "closed", plant: two, play: close },
+    Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
+    Scene { name: "undone", plant: undone, play: undo },
+    Scene { name: "ahead", plant: ahead, play: look_ahead },
     Scene { name: "unheard", plant: unheard, play: |play| play.ends(&ALL, 0) },
 ];
 
@@ -173,6 +176,28 @@ fn stash(play: &Play) {
     play.ends(&ALL, 0);
 }
 
+/// Two plans that run side by side, the first with two tasks.
+fn beside() -> Field {
+    let first = plan(vec![task("echo 1 >> a"), task("echo 2 >> a").check("test -s a")]);
+    let second = plan(vec![task("echo 1 >> b").check("test -s b")]);
+    let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
+    Field::new(MOW, &[both])
+}
+
+/// Two plans side by side, of which the first does not pass its check before it rains.
+fn undone() -> Field {
+    let first = plan(vec![task("cat ../../rain >> a || echo dust >> a").check("grep -q wet a")]);
+    let second = plan(vec![task("echo 1 >> b")]);
+    let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
+    Field::new(MOW, &[both])
+}
+
+fn undo(play: &Play) {
+    play.ends(&ALL, 1);
+    play.field.write("rain", "wet\n");
+    play.ends(&ALL, 0);
+}
+
 fn two() -> Field {
     let field = Field::new(MOW, &[sown("1", &[], ""), sown("2", &["1"], "")]);
     let context = ".planning/phases/01-field-1/01-CONTEXT.md";
@@ -190,4 +215,34 @@ fn close(play: &Play) {
 fn unheard() -> Field {
     let config = "\"messages\": {\"ack_timeout_s\": 0}";
     Field::on(MOW, &Soil { config, ..Soil::default() }, &[sown("1", &[], "")])
+}
+
+/// A phase that is researched and planned while it waits for another one.
+fn ahead() -> Field {
+    let config = "\"multi_phase\": {\"lookahead\": \"plan\"}, \"roles\": {\
+        \"researcher\": {\"command\": \"echo found > $MOW_RESEARCH_FILE\"}, \
+        \"planner\": {\"command\": \"cp ../../plan.md $MOW_PHASE_DIR/02-01-PLAN.md\"}}";
+    let phases = [sown("1", &[], "meet 1"), phase("2", &["1"])];
+    let field = Field::on(MOW, &Soil::default(), &phases);
+    field.write(".planning/config.json", format!("{{{config}}}\n"));
+    let planned = phase("2", &[]).with(plan(vec![task("echo 2 >> crop-2")]));
+    let files = planned.files(Path::new("/nowhere"));
+    let (_, text) = files.into_iter().find(|(path, _)| path.ends_with("-PLAN.md")).expect("a plan");
+    field.write("plan.md", text);
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "-q", "-m", "Add what the planner copies"]);
+    field
+}
+
+/// The first phase is held back until the second one is done ahead.
+fn look_ahead(play: &Play) {
+    let field = &play.field;
+    let is_over = |event: &serde_json::Value| {
+        let why = event["why"].as_str().unwrap_or_default();
+        why == "it is done ahead through plan" || why.starts_with("nothing came of looking ahead")
+    };
+    let is_there = || field.events().iter().any(is_over);
+    let lead = play.lead_until(&ALL, is_there);
+    field.open("1");
+    play.lead_ends(lead, &ALL, 0);
 }
