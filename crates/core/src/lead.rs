@@ -11,6 +11,7 @@ mod audit;
 mod command;
 mod decide;
 mod event;
+mod failure;
 mod index;
 mod overlap;
 mod schedule;
