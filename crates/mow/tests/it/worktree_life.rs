@@ -339,9 +339,16 @@ fn projects_of_one_repository_have_their_own_planning_in_a_worktree() {
     project.git(".", &["add", "."]);
     project.git(".", &["commit", "-qm", "two"]);
     project.write("a/.planning/STATE.md", "# changed\n");
-    answer(mow(&project, "a", &["worktree", "create", "3"]));
-    assert_eq!(project.text(".worktrees/p03/a/.planning/STATE.md"), "# changed\n");
-    assert_eq!(project.text(".worktrees/p03/b/.planning/STATE.md"), "# b\n");
+    for (folder, own, [other, committed]) in
+        [("a", "# changed\n", ["b", "# b\n"]), ("b", "# b\n", ["a", "# a\n"])]
+    {
+        let made = answer(mow(&project, folder, &["worktree", "create", "3"]));
+        let path = made["path"].as_str().expect("it says where");
+        let below = path.strip_prefix(&format!("{}/", project.root().display())).unwrap_or(path);
+        assert!(below.starts_with(&format!(".worktrees/{folder}-")), "{below}");
+        let text = |folder: &str| project.text(&format!("{below}/{folder}/.planning/STATE.md"));
+        assert_eq!((text(folder), text(other)), (own.to_owned(), committed.to_owned()));
+    }
     for folder in ["a", "b"] {
         assert_eq!(answer(mow(&project, folder, &["worktree", "claim", "3"]))["claimed"], true);
     }

@@ -88,7 +88,10 @@ impl Quiet {
         let quiet = Play::new(plant(), Vec::new());
         play(&quiet);
         quiet.field.inspect();
-        let (picture, passed) = (quiet.field.picture(), quiet.passed());
+        let (picture, mut passed) = (quiet.field.picture(), quiet.passed());
+        // Whether a lead that a scene kills was just writing is chance. This point is passed for
+        // sure by whoever follows one that died at a point of a write.
+        passed.retain(|(point, _)| point != "disk.cleared");
         Self { play: quiet, picture, passed }
     }
 }
