@@ -274,6 +274,8 @@ fn whoever_dies_at_any_point_leaves_nothing_lost_and_nothing_twice() {
     };
     let (pairs, why) = try_all(&sampled_pairs(count, &seen), &quiet, true);
     failed.extend(why);
+    // What they said is of no use when a case has failed.
+    drop(quiet);
     // Asked at run time, because clones may share what is built.
     let crate_dir = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
     let repository = Path::new(&crate_dir).join("../..");
