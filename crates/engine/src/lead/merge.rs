@@ -1,6 +1,5 @@
 //! Merges complete phases onto the run's own ref, and lets the target branch follow.
 
-
 use mow_core::lead::{Clash, Outcome};
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;

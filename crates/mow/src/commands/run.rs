@@ -15,8 +15,7 @@ use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead::{
     Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, keep_target,
-    leave_out_done,
-    unfinished,
+    leave_out_done, unfinished,
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
