@@ -19,7 +19,8 @@ use crate::report::{Brief, Halt, Note, Report};
 use crate::stage::Stage;
 
 pub use event::{
-    Effect, Event, Found, FoundPlan, FoundTask, Input, Outcome, Role, Settings, Verdict,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
+    Settings, Verdict,
 };
 
 /// A phase at work.
@@ -33,6 +34,8 @@ pub struct Worker {
     pub stage: Option<Stage>,
     /// What it is doing.
     pub busy: Option<(u64, Effect)>,
+    /// Whether the plans are frozen.
+    frozen: bool,
     /// Plans that are complete.
     pub plans_done: BTreeSet<String>,
     /// Tasks that are done in plans that are not complete.
@@ -117,6 +120,10 @@ impl Machine for Worker {
                 let effect = Effect::NoteStatus { text: text.clone() };
                 decision.effects.push((Self::UNNUMBERED, effect));
             }
+            Input::Proved(evidence) => events.push(Event::Proved(evidence.clone())),
+            Input::Noted { text } => {
+                events.push(Event::Reported(Report::Note { text: text.clone() }));
+            }
             _ => {}
         }
         decision
@@ -143,7 +150,7 @@ impl Machine for Worker {
             }
             Event::Halted { how } => self.halt = Some(*how),
             Event::Interrupted => self.interrupted = true,
-            Event::Unheard { .. } => {}
+            Event::Unheard { .. } | Event::Sealed { .. } | Event::Proved(_) => {}
             Event::Reported(report) => self.report(report, at),
         }
     }
@@ -217,6 +224,7 @@ impl Worker {
     fn succeed(&mut self, effect: &Effect, outcome: &Outcome) {
         match (effect, outcome) {
             (Effect::RunRole { role, .. }, outcome) => self.heard(*role, outcome),
+            (Effect::Freeze, _) => self.frozen = true,
             (Effect::RunTask { plan, task }, Outcome::Blocked { text }) => {
                 self.blocked.insert(plan.clone(), (*task, text.clone()));
                 self.plan = None;

@@ -9,6 +9,7 @@ mod feed;
 mod merge;
 mod prepare;
 mod projection;
+mod proof;
 mod roadmap;
 mod start;
 mod world;

@@ -3,26 +3,32 @@
 //! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
 //! [`work`].
 
+mod custody;
 mod desk;
 mod evidence;
+mod freeze;
+mod judge;
 mod look;
 mod paper;
 mod role;
 mod task;
+mod trust;
 mod world;
 
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Note;
 use mow_core::worker::{Input, Worker};
 use mow_host::life::Life;
-use mow_host::process;
+use mow_host::{process, secret};
 use mow_store::journal::{Journal, Tail};
 
 use crate::EngineError;
+use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
 pub(crate) use desk::commits_docs;
+use trust::Trust;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.
@@ -35,7 +41,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
-    let (journal, said) = Journal::open(&path, &header)?;
+    let (mut journal, said) = Journal::open(&path, &header)?;
     if !said.is_empty() {
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
@@ -49,8 +55,16 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
             "workers are started by `mow run`",
         ));
     };
-    let desk = Desk::new(site, &brief)?;
+    // Before any agent runs, so that nobody else can have written it.
+    let secrets = [draw()?, draw()?];
+    let trust = Trust::new(&brief, &secrets);
+    journal.append(Clock::default().now(), &[trust.sealed()])?;
+    let desk = Desk::new(site, &brief, trust)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
     let mut world = WorkerWorld::new(desk, journal, inbox, begin);
     drive(&mut Worker::default(), &mut world)
+}
+
+fn draw() -> Result<[u8; 32], EngineError> {
+    secret::draw().map_err(EngineError::io("draw a secret"))
 }

@@ -7,6 +7,7 @@
 
 pub mod bounded_log;
 pub mod commit;
+pub mod custody;
 pub mod follow;
 pub mod git;
 pub mod life;
@@ -16,6 +17,8 @@ pub mod phase_worktree;
 pub mod probe;
 pub mod process;
 pub mod rescue;
+pub mod scratch;
+pub mod secret;
 pub mod shell;
 pub mod stop;
 

@@ -369,6 +369,8 @@ impl<'a> Draft<'a> {
             Outcome::Merged { .. } => {
                 return self.move_to(phase, Status::Merged, "its work is in the target");
             }
+            // Whatever it is, a new attempt has to do it; merging again would not help.
+            Outcome::Refuted { reason } => return self.fail(track, reason),
             Outcome::Conflict { files } => format!(
                 "conflicts in {}; to settle them, in its worktree: git merge refs/mow/run/{}/target",
                 files.join(", "),

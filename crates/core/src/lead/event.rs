@@ -330,6 +330,11 @@ pub enum Outcome {
         /// In which files.
         files: Vec<String>,
     },
+    /// What the worker said is not what is there.
+    Refuted {
+        /// Why.
+        reason: String,
+    },
     /// The target branch did not follow.
     Refused {
         /// Why.

@@ -9,6 +9,10 @@ use crate::report::Report;
 const REJECTED: &str = "rejected";
 
 pub(super) fn execute(worker: &Worker, found: &Found) -> Next {
+    if !worker.frozen {
+        let problem = worker.problem.clone().filter(|_| worker.tries > 0);
+        return problem.map_or(Next::Do(Effect::Freeze), Next::Fail);
+    }
     let current = worker.plan.as_ref();
     let plan = current.and_then(|(id, _)| found.plans.iter().find(|plan| plan.id == *id));
     if let Some(plan) = plan {

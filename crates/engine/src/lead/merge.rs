@@ -13,6 +13,7 @@ use mow_store::{phase_dirs, planning_copy};
 use serde_json::json;
 
 use super::prepare::{change_manifest, release};
+use super::proof::{self, Claim};
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::Site;
@@ -46,15 +47,15 @@ pub(super) fn merge(
     let planning = site.below_top().join(".planning").display().to_string();
     let dir = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string());
     let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
-    // Whoever solves a conflict does so on the branch of the phase.
     let head = git.commit_of(&format!("refs/heads/{}", place.branch))?;
-    let commit = match &head {
-        Some(head) if git.is_ancestor(commit, head)? => head,
-        _ => commit,
+    let claim = Claim { phase, attempt, commit, onto, branch: &place.branch };
+    let commit = match proof::check(site, &git, &claim, head.as_deref())? {
+        Ok(commit) => commit,
+        Err(reason) => return Ok(Outcome::Refuted { reason }),
     };
     let job = Merge {
         run_ref: run_ref(site),
-        branch_commit: commit.to_owned(),
+        branch_commit: commit,
         message: with_trailers(
             &format!("Merge phase {phase}"),
             &[

@@ -1,12 +1,12 @@
 //! What a worker works with: its worktree, its planning files, its log.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use mow_core::report::Brief;
-use mow_core::worker::{Effect, Outcome};
+use mow_core::worker::{Effect, Input, Outcome};
+use mow_host::custody::{GitDirs, REFLOG_VARIABLE};
 use mow_host::git::Git;
 use mow_host::shell::{End, ShellEnd, ShellJob};
 use mow_host::stop::Stop;
@@ -17,6 +17,8 @@ use mow_store::project::Project;
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::Site;
+
+use super::trust::Trust;
 
 /// The place where a worker works.
 pub(super) struct Desk {
@@ -30,14 +32,24 @@ pub(super) struct Desk {
     pub(super) dir_name: String,
     /// Whether planning files are committed.
     pub(super) commits_docs: bool,
+    /// The branch of the phase.
+    pub(super) branch: String,
+    /// Where git keeps its own files.
+    pub(super) dirs: GitDirs,
     pub(super) stop: Stop,
-    /// Checks that have passed, each with the code it passed on.
-    pub(super) passed: Mutex<BTreeSet<(String, String)>>,
+    trust: Mutex<Trust>,
+    /// Whom to tell what comes to light while something is being done.
+    pub(super) voice: OnceLock<Box<dyn Fn(Input) + Send + Sync>>,
 }
 
 impl Desk {
-    pub(super) fn new(site: Site, brief: &Brief) -> Result<Self, EngineError> {
-        let worktree = site.worktree(&brief.phase)?.path;
+    pub(super) fn new(site: Site, brief: &Brief, trust: Trust) -> Result<Self, EngineError> {
+        let place = site.worktree(&brief.phase)?;
+        let (worktree, branch) = (place.path, place.branch);
+        let dirs = GitDirs::of(&worktree).ok_or_else(|| {
+            let message = format!("{} is no worktree", worktree.display());
+            EngineError::refused(message, "mow run makes it again")
+        })?;
         let root = worktree.join(site.below_top());
         let mut project = Project::find_or_cwd(&worktree)?;
         (project.planning, project.root) = (root.join(".planning"), root);
@@ -45,8 +57,32 @@ impl Desk {
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
         let commits_docs = commits_docs(&site, &project.root)?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
-        let passed = Mutex::default();
-        Ok(Self { site, brief, worktree, project, dir_name, commits_docs, stop, passed })
+        let (trust, voice) = (Mutex::new(trust), OnceLock::new());
+        Ok(Self {
+            site,
+            brief,
+            worktree,
+            project,
+            dir_name,
+            commits_docs,
+            branch,
+            dirs,
+            stop,
+            trust,
+            voice,
+        })
+    }
+
+    /// Returns what this worker knows for sure.
+    pub(super) fn trust(&self) -> MutexGuard<'_, Trust> {
+        self.trust.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has something written down while an effect is still going on.
+    pub(super) fn tell(&self, input: Input) {
+        if let Some(voice) = self.voice.get() {
+            voice(input);
+        }
     }
 
     pub(super) fn git(&self) -> Git {
@@ -74,15 +110,16 @@ impl Desk {
         value.and_then(|value| value.as_u64()).unwrap_or(30) * 1_000
     }
 
-    /// Does what the worker wants; whatever goes wrong is an outcome.
-    pub(super) fn perform(&self, effect: &Effect) -> Outcome {
+    /// Does what the worker wants, under its number; whatever goes wrong is an outcome.
+    pub(super) fn perform(&self, id: u64, effect: &Effect) -> Outcome {
         let outcome = match effect {
             Effect::Look => self.look().map(|found| Outcome::Found { found }),
             Effect::WriteContext { answers } => self.write_context(answers),
             Effect::RunRole { role, round } => self.run_role(*role, *round),
-            Effect::RunTask { plan, task } => self.run_task(plan, *task),
-            Effect::ClosePlan { plan, began } => self.close_plan(plan, *began),
-            Effect::ClosePhase => self.close_phase(),
+            Effect::Freeze => self.freeze(),
+            Effect::RunTask { plan, task } => self.run_task(plan, *task, id),
+            Effect::ClosePlan { plan, began } => self.close_plan(plan, *began, id),
+            Effect::ClosePhase => self.close_phase(id),
             Effect::Checkpoint { .. } => self.checkpoint(effect),
             Effect::NoteStatus { text } => self.note_status(text),
             Effect::Interrupt => Ok(Outcome::Done),
@@ -103,10 +140,15 @@ impl Desk {
         Ok(())
     }
 
-    /// Runs a script in the worktree; its output goes to a log of its own.
-    pub(super) fn shell(&self, script: &Script<'_>) -> Result<ShellEnd, EngineError> {
+    /// Returns the file for what a script prints.
+    pub(super) fn log(&self, label: &str) -> PathBuf {
         let log = self.site.run.log(&self.brief.phase, self.brief.attempt);
         let stem = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        log.with_file_name(format!("{stem}-{label}.log"))
+    }
+
+    /// Runs a script in a checkout; its output goes to a log of its own.
+    pub(super) fn shell(&self, script: &Script<'_>) -> Result<ShellEnd, EngineError> {
         let config = self.site.config()?;
         let minutes = |key: &str| {
             let value = config.lookup(key).and_then(|value| value.as_u64());
@@ -115,9 +157,9 @@ impl Desk {
         let job = ShellJob {
             script: script.text.to_owned(),
             program: script.program.to_owned(),
-            cwd: self.worktree.join(self.site.below_top()),
-            env: self.environment(script.env),
-            log: log.with_file_name(format!("{stem}-{}.log", script.label)),
+            cwd: script.top.unwrap_or(&self.worktree).join(self.site.below_top()),
+            env: self.environment(script),
+            log: self.log(script.label),
             wall_max: minutes("multi_phase.worker_timeout_min"),
             silence_max: minutes("multi_phase.stuck_after_min"),
         };
@@ -125,16 +167,17 @@ impl Desk {
     }
 
     /// Returns what scripts and roles find in their environment: names and paths, never contents.
-    fn environment(&self, more: &[(&str, String)]) -> Vec<(String, String)> {
+    fn environment(&self, script: &Script<'_>) -> Vec<(String, String)> {
         let path = |path: &Path| path.display().to_string();
         let mut all = vec![
-            ("MOW_WORKTREE", path(&self.worktree)),
+            ("MOW_WORKTREE", path(script.top.unwrap_or(&self.worktree))),
+            (REFLOG_VARIABLE, self.reflog_word()),
             ("MOW_PHASE_DIR", path(&self.phase_dir())),
             ("MOW_PHASE_NAME", self.brief.name.clone()),
             ("MOW_BASE", self.brief.base.clone()),
             ("MOW_PLANNING", path(&self.project.planning)),
         ];
-        all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
+        all.extend(script.env.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -149,6 +192,8 @@ pub(super) struct Script<'a> {
     pub(super) program: &'a str,
     /// What its log is called.
     pub(super) label: &'a str,
+    /// The checkout it runs in; `None` for the worktree.
+    pub(super) top: Option<&'a Path>,
     pub(super) env: &'a [(&'a str, String)],
 }
 

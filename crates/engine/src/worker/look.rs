@@ -1,6 +1,6 @@
 //! Looks at what is there of a phase: files, plans, commits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mow_core::stage::Gates;
 use mow_core::worker::{Found, FoundPlan, FoundTask, Role, Settings, Verdict};
@@ -12,18 +12,7 @@ use mow_store::{disk, phase_files};
 
 use super::desk::Desk;
 use crate::EngineError;
-
-/// The key of the commits that close a plan, and of those that end a task.
-pub(super) const PLAN_KEY: &str = "Mow-Plan";
-pub(super) const TASK_KEY: &str = "Mow-Task";
-
-/// What the commits of a phase say is done.
-#[derive(Debug, Default)]
-pub(super) struct Committed {
-    pub(super) plans: BTreeSet<String>,
-    /// The commit of each task.
-    pub(super) tasks: BTreeMap<(String, usize), String>,
-}
+use crate::marks::Mark;
 
 impl Desk {
     pub(super) fn look(&self) -> Result<Found, EngineError> {
@@ -101,23 +90,25 @@ impl Desk {
         let Some(dir) = phase_dirs::find(&self.project.planning, &number) else {
             return Ok(Vec::new());
         };
-        let before = phase_dirs::find(&self.site.project.planning, &number);
         let summaries: BTreeSet<_> = ids(&dir, Artifact::Summary).collect();
-        let older: BTreeSet<_> =
-            before.iter().flat_map(|dir| ids(dir, Artifact::Summary)).collect();
-        let committed = self.committed()?;
+        let marks = self.marks()?;
         let all: Vec<_> = ids(&dir, Artifact::Plan).collect();
+        let open = all.iter().filter(|id| !marks.has_plan(id) && summaries.contains(*id));
+        let older = self.older_plans(&open.cloned().collect::<Vec<_>>())?;
         let mut plans = Vec::new();
         for id in &all {
             let plan = self.plan(id)?;
-            let closed = committed.plans.contains(id) || older.contains(id);
-            let done = |(of, task): &(String, usize)| (of == id).then_some(*task);
+            let closed = marks.has_plan(id) || older.contains(id);
+            let done = |mark: &Mark| match mark {
+                Mark::Task(of, task) if of == id => Some(*task),
+                _ => None,
+            };
             let known = plan.depends_on.iter().filter_map(|other| other.resolve(&number, &all));
             plans.push(FoundPlan {
                 wave: plan.wave,
                 depends_on: known.map(str::to_owned).filter(|other| other != id).collect(),
                 done: closed && summaries.contains(id),
-                tasks_done: committed.tasks.keys().filter_map(done).collect(),
+                tasks_done: marks.made.keys().filter_map(done).collect(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
                 id: id.clone(),
@@ -127,41 +118,36 @@ impl Desk {
         Ok(plans)
     }
 
+    /// Returns which plans were complete before this phase had a commit of its own.
+    pub(super) fn older_plans(&self, ids: &[String]) -> Result<BTreeSet<String>, EngineError> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let file = |id: &str| Artifact::Summary.file(id);
+        let is_in = |names: &[String]| -> BTreeSet<String> {
+            ids.iter().filter(|id| names.iter().any(|name| *name == file(id))).cloned().collect()
+        };
+        if !self.commits_docs {
+            let dir = self.site.project.planning.join("phases").join(&self.dir_name);
+            let there = ids.iter().map(|id| file(id)).filter(|file| dir.join(file).exists());
+            return Ok(is_in(&there.collect::<Vec<_>>()));
+        }
+        // What is in the base nobody of this phase can have written.
+        let dir = format!("{}/phases/{}", self.planning_below_top(), self.dir_name);
+        let tree = format!("{}:{dir}", self.brief.base);
+        let answer = self.git().ask(&["ls-tree", "--name-only", "-z", &tree])?;
+        let names = if answer.success { answer.stdout } else { Vec::new() };
+        Ok(is_in(&mow_host::git::parse_names(&names)))
+    }
+
     /// Reads a plan by its id.
     pub(super) fn plan(&self, id: &str) -> Result<Plan, EngineError> {
         let bytes = disk::read(&self.phase_dir().join(plan_file(id)))?.unwrap_or_default();
         Ok(plan::parse(&bytes))
     }
-
-    /// Asks git which plans and tasks the commits of this phase carry.
-    pub(super) fn committed(&self) -> Result<Committed, EngineError> {
-        let range = format!("{}..HEAD", self.brief.base);
-        let format = format!(
-            "--format=%H%x1f%(trailers:key={PLAN_KEY},valueonly,separator=%x2c)%x1f%(trailers:key={TASK_KEY},valueonly,separator=%x2c)"
-        );
-        let answer = self.git().run(&["log", &format, &range])?;
-        let mut committed = Committed::default();
-        for line in answer.text().lines() {
-            let mut parts = line.split('\x1f');
-            let (commit, plans, tasks) = (parts.next(), parts.next(), parts.next());
-            let values = |part: Option<&str>| -> Vec<String> {
-                part.unwrap_or("").split(',').map(|v| v.trim().to_owned()).collect()
-            };
-            committed.plans.extend(values(plans).into_iter().filter(|plan| !plan.is_empty()));
-            for task in values(tasks) {
-                if let Some((plan, task)) = task.split_once('/')
-                    && let Ok(task) = task.parse()
-                {
-                    let commit = commit.unwrap_or_default().to_owned();
-                    committed.tasks.insert((plan.to_owned(), task), commit);
-                }
-            }
-        }
-        Ok(committed)
-    }
 }
 
-fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
+pub(super) fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
     dir.of(kind)
         .filter_map(move |file| kind.id(file))
         .map(str::to_owned)
@@ -171,7 +157,7 @@ fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = Strin
 
 /// Returns the file of a plan.
 pub(super) fn plan_file(id: &str) -> String {
-    if id.is_empty() { "PLAN.md".to_owned() } else { format!("{id}-PLAN.md") }
+    Artifact::Plan.file(id)
 }
 
 /// Returns why a plan cannot be carried out.

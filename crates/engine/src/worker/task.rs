@@ -1,8 +1,9 @@
-//! Carries out a task: the commands of its action, then its checks, then its commit.
+//! Carries out a task: the commands of its action, then its commit, then its checks on that commit.
 //!
-//! A commit that carries the task's mark means that it is done. What is not committed when a task
-//! begins is the rest of an attempt that was cut off: it is kept under a rescue ref, and the task
-//! begins from the last commit.
+//! A commit that carries the task's mark means that it was carried out, and evidence that it is done;
+//! a commit whose checks do not pass is taken back. What is not committed when a task begins is the
+//! rest of an attempt that was cut off: it is kept under a rescue ref, and the task begins from the
+//! last commit.
 
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
@@ -11,8 +12,9 @@ use mow_host::shell::End;
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
-use super::look::TASK_KEY;
+use super::evidence::Checks;
 use crate::EngineError;
+use crate::marks::{ATTEMPT_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY};
 
 /// What a script ends with when it cannot decide something by itself.
 const EXIT_BLOCKED: i32 = 75;
@@ -25,52 +27,89 @@ pub(super) struct Block {
 }
 
 impl Desk {
-    pub(super) fn run_task(&self, plan: &str, number: usize) -> Result<Outcome, EngineError> {
-        let mark = (plan.to_owned(), number);
-        if let Some(commit) = self.committed()?.tasks.get(&mark) {
-            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
-        }
-        self.set_aside(&format!("{plan}-{number}"))?;
-        let parsed = self.plan(plan)?;
-        let Some(task) = parsed.tasks.get(number - 1) else {
+    pub(super) fn run_task(
+        &self,
+        plan: &str,
+        number: usize,
+        effect: u64,
+    ) -> Result<Outcome, EngineError> {
+        let frozen = self.frozen(plan)?;
+        let Some(task) = frozen.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
         };
+        let (mark, label) = (Mark::Task(plan.to_owned(), number), format!("{plan}-t{number}"));
+        let file = self.phase_dir().join(super::look::plan_file(plan)).display().to_string();
         let env = [
             ("MOW_PLAN", plan.to_owned()),
-            (
-                "MOW_PLAN_FILE",
-                self.phase_dir().join(super::look::plan_file(plan)).display().to_string(),
-            ),
+            ("MOW_PLAN_FILE", file),
             ("MOW_TASK", number.to_string()),
         ];
-        if let Some(outcome) = self.act(task, &format!("{plan}-t{number}"), &env)? {
-            return Ok(outcome);
+        let (commands, label) = (checks(task), (label.as_str(), &env[..]));
+        if let Some(commit) = self.marks()?.commit(&mark) {
+            // Committed by somebody who perhaps could not check it any more.
+            let is_last = *commit == self.head()?;
+            let commands = if is_last { commands } else { Vec::new() };
+            return self.check_or_undo(Some(commit.clone()), &commands, label, None);
         }
-        if let Some(reason) = self.check(task, &format!("{plan}-t{number}"), &env)? {
+        if let Some(reason) = self.moved()? {
             return Ok(Outcome::Failed { reason });
         }
-        let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
-        let commit =
-            self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
-        let code = self.code()?;
-        for check in checks(task) {
-            self.note_passed(&code, &check);
+        self.set_aside(&format!("{plan}-{number}"))?;
+        let before = self.before()?;
+        let acted = self.act(task, label.0, &env)?;
+        if let Some(reason) = self.trespass(&before)? {
+            let kept = self.bring_back(&before)?;
+            let is_cut_off = acted == Some(Outcome::Interrupted);
+            let failed = Outcome::Failed { reason: format!("{reason}{kept}") };
+            return Ok(if is_cut_off { Outcome::Interrupted } else { failed });
         }
-        Ok(Outcome::Committed { commit })
+        if let Some(outcome) = acted {
+            return Ok(outcome);
+        }
+        let subject = format!("{}({plan}): {}", kind(frozen.kind.as_deref()), one_line(&task.name));
+        let part = if self.head()? == before.head { Part::Code } else { Part::CodeOrMark };
+        let commit = self.commit(&subject, Some((&mark, effect)), part)?;
+        let files = self.differing(&before.head, "HEAD")?;
+        if let Some(reason) = self.judge(plan, &files)? {
+            let kept = self.bring_back(&before)?;
+            return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
+        }
+        let fresh = self.hides_files(plan, &files)?;
+        let fresh = fresh.then_some("what is ignored was changed and is not in files_modified");
+        self.check_or_undo(commit, &commands, label, fresh)
+    }
+
+    /// Checks the commit of a task; takes it back when that fails, so that its work is uncommitted.
+    fn check_or_undo(
+        &self,
+        commit: Option<String>,
+        commands: &[String],
+        (label, env): (&str, &[(&str, String)]),
+        fresh: Option<&str>,
+    ) -> Result<Outcome, EngineError> {
+        let label = format!("{label}-check");
+        let gap = self.prove(&Checks { commands, label: &label, env, fresh })?;
+        let Some(reason) = gap else { return Ok(Outcome::Committed { commit }) };
+        if let Some(commit) = commit {
+            self.git().plumbing().run(&["reset", "--quiet", "--soft", &format!("{commit}^")])?;
+            self.trust().head = None;
+        }
+        let is_cut_off = self.stop.is_stopped();
+        Ok(if is_cut_off { Outcome::Interrupted } else { Outcome::Failed { reason } })
     }
 
     /// Keeps what an earlier attempt left uncommitted, and goes back to the last commit.
     ///
     /// The planning files are the worker's own and not the task's: they stay.
-    fn set_aside(&self, what: &str) -> Result<(), EngineError> {
+    pub(super) fn set_aside(&self, what: &str) -> Result<(), EngineError> {
         let git = self.git();
         let rest = format!(":(exclude,top){}", self.planning_below_top());
         let answer = git.run(&["status", "--porcelain", "-z", "--", ":(top)", &rest])?;
         if answer.stdout.is_empty() {
             return Ok(());
         }
-        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
-        rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        rescue::rescue(&git, &self.rescue_name(what))
+            .map_err(|error| EngineError::Host(error.into()))?;
         let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
         if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {
             let restore = ["restore", "--source=HEAD", "--staged", "--worktree", "--", ":(top)"];
@@ -98,8 +137,8 @@ impl Desk {
         for (n, block) in blocks.iter().enumerate() {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
-            let end =
-                self.shell(&Script { text: &text, program: block.program, label: &label, env })?;
+            let (text, program) = (text.as_str(), block.program);
+            let end = self.shell(&Script { text, program, label: &label, top: None, env })?;
             match (&end.end, complaint(&end)) {
                 (_, None) => {}
                 (End::Stopped, _) => return Ok(Some(Outcome::Interrupted)),
@@ -113,56 +152,47 @@ impl Desk {
         Ok(None)
     }
 
-    /// Runs the checks of a task; returns why they do not pass.
-    fn check(
-        &self,
-        task: &Task,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<String>, EngineError> {
-        for (n, check) in checks(task).iter().enumerate() {
-            if let Some(reason) = self.run_check(check, &format!("{label}-check-{}", n + 1), env)? {
-                return Ok(Some(format!("its check `{}` failed, {reason}", one_line(check))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Runs one check; returns why it does not pass.
-    pub(super) fn run_check(
-        &self,
-        check: &str,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<String>, EngineError> {
-        let end = self.shell(&Script { text: check, program: "sh", label, env })?;
-        Ok(complaint(&end))
-    }
-
-    /// Makes a commit of this phase; `None` when there is nothing to commit.
+    /// Makes a commit of this phase, sealed where it marks something; `None` when there is nothing
+    /// to commit and nothing to mark.
     pub(super) fn commit(
         &self,
         subject: &str,
-        marks: &[(&str, String)],
+        mark: Option<(&Mark, u64)>,
         part: Part,
     ) -> Result<Option<String>, EngineError> {
-        let (phase, attempt) = (self.brief.phase.to_string(), self.brief.attempt.to_string());
-        let mut trailers = vec![("Mow-Phase", phase.as_str()), ("Mow-Attempt", attempt.as_str())];
-        trailers.extend(marks.iter().map(|(key, value)| (*key, value.as_str())));
+        let mut trailers = vec![
+            ("Mow-Phase", self.brief.phase.to_string()),
+            (ATTEMPT_KEY, self.brief.attempt.to_string()),
+        ];
+        if let Some((mark, effect)) = mark {
+            trailers.push((RUN_KEY, self.site.run.run().to_owned()));
+            trailers.push(match mark {
+                Mark::Task(plan, task) => (TASK_KEY, format!("{plan}/{task}")),
+                Mark::Plan(plan) => (PLAN_KEY, plan.clone()),
+                Mark::Closed => (CLOSED_KEY, self.brief.phase.to_string()),
+            });
+            trailers.push((SEAL_KEY, self.trust().seal(effect)?));
+        }
+        let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let planning = self.planning_below_top();
         let paths = match part {
-            Part::Code => Paths::AllBut(planning),
+            Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
             Part::Papers if self.commits_docs => {
                 Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
             }
             Part::Papers => Paths::Only(Vec::new()),
         };
         let git = self.git();
-        let made = commit::commit_paths(&git, &paths, subject, &trailers);
-        let made = made.map_err(|error| EngineError::Host(error.into()))?;
-        if made.is_none() && part == Part::Papers && !marks.is_empty() {
-            let mark = commit::commit_mark(&git, subject, &trailers);
-            return mark.map(Some).map_err(|error| EngineError::Host(error.into()));
+        let failed = |error: commit::CommitError| EngineError::Host(error.into());
+        let mut made = commit::commit_paths(&git, &paths, subject, &trailers).map_err(failed)?;
+        if made.is_none() && part != Part::Code && mark.is_some() {
+            made = Some(commit::commit_mark(&git, subject, &trailers).map_err(failed)?);
+        }
+        let mut trust = self.trust();
+        match (mark, &made) {
+            (Some((mark, _)), Some(commit)) => trust.note(mark.clone(), commit),
+            (None, Some(commit)) if trust.head.is_some() => trust.head = Some(commit.clone()),
+            _ => {}
         }
         Ok(made)
     }
@@ -177,6 +207,8 @@ impl Desk {
 pub(super) enum Part {
     /// Everything but planning files.
     Code,
+    /// The same, or nothing at all: a mark on what agents committed themselves.
+    CodeOrMark,
     /// The planning files of the phase.
     Papers,
 }

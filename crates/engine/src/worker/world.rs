@@ -20,6 +20,8 @@ enum Wake {
     Files,
     /// An effect came to its end.
     Finished(u64, Outcome),
+    /// An effect that goes on has something to be written down.
+    Learned(Input),
 }
 
 pub(super) struct WorkerWorld {
@@ -46,6 +48,9 @@ impl WorkerWorld {
         watch::watch(&[desk.site.run.path()], concerns, bell.clone(), move || {
             wake.send(Wake::Files).is_ok()
         });
+        let learned = sender.clone();
+        let voice = move |input| drop(learned.send(Wake::Learned(input)));
+        desk.voice.set(Box::new(voice)).ok();
         Self {
             desk: Arc::new(desk),
             journal,
@@ -112,8 +117,10 @@ impl World<Worker> for WorkerWorld {
             Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
         };
         while let Some(wake) = next {
-            if let Wake::Finished(id, outcome) = wake {
-                inputs.push(Input::Finished { id, outcome });
+            match wake {
+                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Learned(input) => inputs.push(input),
+                Wake::Files => {}
             }
             next = self.receiver.try_recv().ok();
         }
@@ -139,7 +146,7 @@ impl World<Worker> for WorkerWorld {
             return Ok(());
         }
         let act = move || {
-            let outcome = desk.perform(&effect);
+            let outcome = desk.perform(id, &effect);
             sender.send(Wake::Finished(id, outcome)).ok();
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);

@@ -8,6 +8,7 @@ mod bad_input;
 mod edits;
 mod failures;
 mod kills;
+mod liar;
 mod people;
 mod places;
 mod signals;

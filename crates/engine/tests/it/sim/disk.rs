@@ -112,9 +112,10 @@ impl Disk {
                 self.is_closed = true;
                 self.commit()
             }
-            Effect::Checkpoint { .. } | Effect::NoteStatus { .. } | Effect::Interrupt => {
-                Outcome::Done
-            }
+            Effect::Freeze
+            | Effect::Checkpoint { .. }
+            | Effect::NoteStatus { .. }
+            | Effect::Interrupt => Outcome::Done,
         }
     }
 

@@ -103,6 +103,9 @@ impl Sim {
             if self.stumbles() {
                 return Outcome::Conflict { files: vec!["src/a".to_owned()] };
             }
+            if self.stumbles() {
+                return Outcome::Refuted { reason: "a liar".to_owned() };
+            }
             self.merges.push(phase);
         }
         Outcome::Merged { commit: self.tip() }
