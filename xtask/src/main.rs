@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod contract;
 mod corpus;
+mod failpoints;
 mod fuzz;
 mod repo;
 mod soak;
@@ -37,6 +38,7 @@ const TASKS: &[Task] = &[
         about: "score roadmap reading on MOW_CORPUS [--verbose] [--held-out]",
         run: corpus::run,
     },
+    Task { name: "failpoints", about: "list the points to die at", run: failpoints::run },
     Task {
         name: "contract",
         about: "commands and defects of the contract that are covered [--strict]",
@@ -73,7 +75,7 @@ fn dispatch(words: &[String]) -> Result<()> {
 fn print_tasks() {
     println!("cargo xtask <task>\n");
     for task in TASKS {
-        println!("  {:8} {}", task.name, task.about);
+        println!("  {:10} {}", task.name, task.about);
     }
 }
 

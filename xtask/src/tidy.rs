@@ -54,6 +54,7 @@ fn check(files: &[SourceFile]) -> Vec<String> {
         findings.extend(rust::check(file));
         findings.extend(documents::check_file(file));
     }
+    findings.extend(rust::repeated_points(files));
     findings.extend(layout::check(files));
     findings.extend(documents::check_all(files));
     findings

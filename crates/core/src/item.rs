@@ -29,6 +29,10 @@ pub enum ItemKind {
     Conflict,
     /// Too many phases failed.
     Breaker,
+    /// Something that a worker runs shows no sign of life.
+    Stuck,
+    /// A worker itself shows no sign of life.
+    Hung,
 }
 
 impl ItemKind {
@@ -44,12 +48,22 @@ impl ItemKind {
             Self::Failed => "failed",
             Self::Conflict => "conflict",
             Self::Breaker => "breaker",
+            Self::Stuck => "stuck",
+            Self::Hung => "hung",
         }
+    }
+
+    /// Returns whether it is about something that may go on by itself while nobody answers.
+    pub fn may_settle(self) -> bool {
+        matches!(self, Self::Stuck | Self::Hung)
     }
 }
 
 /// The words that end a phase when they are chosen.
 pub const REFUSALS: [&str; 3] = ["reject", "rejected", "fail"];
+
+/// The answers about what is stuck: leave it alone, end it and begin again, or give it up.
+pub const STUCK_CHOICES: [&str; 3] = ["wait", "retry", "fail"];
 
 /// A question as it is put.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,11 +5,14 @@
 //! still says changes nothing. Start with [`Status`], then `decide.rs` (what an input means) and
 //! `schedule.rs` (what may happen next).
 
+mod ahead;
 mod apply;
 mod audit;
 mod command;
 mod decide;
 mod event;
+mod index;
+mod overlap;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -23,9 +26,9 @@ use crate::item::{Item, ItemKind};
 use crate::machine::{Decision, Machine};
 use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
-use crate::stage::Stage;
+use crate::stage::{Lookahead, Stage};
 
-pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
+pub use event::{Clash, Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
 
 /// A name of a commit.
 pub type Commit = String;
@@ -43,6 +46,19 @@ pub struct Settings {
     pub restarts_max: u32,
     /// The time between two starts.
     pub stagger_ms: u64,
+    /// The most agents at a time, over all workers.
+    #[serde(default = "max_agents")]
+    pub max_agents: usize,
+    /// Whether phases that change the same files may be at work at the same time.
+    #[serde(default)]
+    pub force: bool,
+    /// What may be done of a phase that waits for others.
+    #[serde(default)]
+    pub lookahead: Lookahead,
+}
+
+fn max_agents() -> usize {
+    4
 }
 
 impl Default for Settings {
@@ -53,6 +69,9 @@ impl Default for Settings {
             merge_at_once: false,
             restarts_max: 3,
             stagger_ms: 100,
+            max_agents: max_agents(),
+            force: false,
+            lookahead: Lookahead::default(),
         }
     }
 }
@@ -166,8 +185,10 @@ pub struct Track {
     pub stage: Option<Stage>,
     /// Plans that are complete, and all.
     pub plans: (usize, usize),
-    /// The plan and task that it is at.
-    pub at: Option<(String, usize, usize)>,
+    /// The plans that it is at, with their tasks: how many are done, and all.
+    pub at: BTreeMap<String, (usize, usize)>,
+    /// How many agents its worker may have; 0 before it is started.
+    pub agents: usize,
     /// The last word of the current attempt.
     pub last: Option<Report>,
     /// How its worker is to be ended.
@@ -180,6 +201,22 @@ pub struct Track {
     pub read_through: Option<u64>,
     /// How many notes the current attempt was told.
     pub told: u32,
+    /// How far the current attempt looks ahead; `None` of one that does all.
+    pub through: Option<Stage>,
+    /// The last stage that is done ahead.
+    pub ahead: Option<Stage>,
+    /// The files that its plans change, as its worker said.
+    planned: Option<Vec<String>>,
+    /// The files that are kept for it while its plans are not made.
+    reserved: Vec<String>,
+    /// Whether the attempt before this one ended with plans that were made and checked.
+    checked: bool,
+    /// Whether it has begun to execute.
+    executed: bool,
+    /// Whether it is not taken ahead any more.
+    dropped: bool,
+    /// Whether what its look-ahead left is being brought to the main root.
+    gathering: bool,
     /// When its worker is ended by force if it has not ended by itself.
     due: Option<u64>,
     /// Dependencies that are not merged.
@@ -192,6 +229,13 @@ pub struct Track {
     open_items: usize,
     /// Questions that the current attempt was the first to put.
     asked: usize,
+}
+
+impl Track {
+    /// Returns whether it waits for a person because its merge did not work.
+    pub fn awaits_merge(&self) -> bool {
+        self.status == Status::Parked && self.commit.is_some()
+    }
 }
 
 /// A run.
@@ -234,8 +278,14 @@ pub struct Lead {
     live: BTreeSet<PhaseNumber>,
     /// The questions by their keys.
     asked: BTreeMap<String, u32>,
-    /// Phases that may start.
-    ready: BTreeSet<PhaseNumber>,
+    /// Phases that may start, those that have executed before first.
+    ready: BTreeSet<(bool, PhaseNumber)>,
+    /// Phases that could be taken ahead, after their waves.
+    candidates: BTreeSet<(usize, PhaseNumber)>,
+    /// Phases that keep files for themselves.
+    claims: BTreeSet<PhaseNumber>,
+    /// Phases that were taken ahead and wait for their turn.
+    pending: BTreeSet<PhaseNumber>,
     /// When the workers are ended by force that are at work and have such a time.
     dues: BTreeSet<(u64, PhaseNumber)>,
     /// Phases that wait for their merge, after their waves.
@@ -291,6 +341,9 @@ impl Default for Lead {
             live: BTreeSet::new(),
             asked: BTreeMap::new(),
             ready: BTreeSet::new(),
+            candidates: BTreeSet::new(),
+            claims: BTreeSet::new(),
+            pending: BTreeSet::new(),
             dues: BTreeSet::new(),
             to_merge: BTreeSet::new(),
             closed_waves: BTreeSet::new(),
@@ -312,6 +365,16 @@ impl Lead {
     /// Returns the questions that are open.
     pub fn open_items(&self) -> impl Iterator<Item = &Item> {
         self.items.values().filter(|item| item.answer.is_none())
+    }
+
+    /// Returns whether the worker of a phase, or what it runs, shows no sign of life.
+    pub fn is_stuck(&self, phase: PhaseNumber) -> bool {
+        self.items_of(phase).any(|item| item.answer.is_none() && item.ask.kind.may_settle())
+    }
+
+    /// Returns how many agents the workers may have at work now, those about to start included.
+    fn agents_taken(&self) -> usize {
+        self.live().map(|track| track.agents.max(1)).sum()
     }
 
     /// Returns the questions about a phase.
@@ -338,12 +401,14 @@ impl Lead {
     /// Finds lists that are not what they would be if they were computed anew. For tests.
     #[doc(hidden)]
     pub fn check_indices(&self) -> Result<(), String> {
-        apply::check_indices(self)
+        index::check_indices(self)
     }
 
     /// Returns how the run stands.
     pub fn standing(&self) -> Standing {
-        if !self.live.is_empty() || !self.open.is_empty() || schedule::has_next(self) {
+        // What shows no sign of life is for a person to judge.
+        let moves = self.live.iter().any(|phase| !self.is_stuck(*phase));
+        if moves || !self.open.is_empty() || schedule::has_next(self) {
             return Standing::Moving;
         }
         if self.is_over() {

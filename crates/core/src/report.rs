@@ -7,7 +7,7 @@ use crate::message::Fields;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
-/// What a worker tells. The last four kinds end its attempt.
+/// What a worker tells. Some kinds are the last word of its attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
@@ -71,6 +71,11 @@ pub enum Report {
         /// The question.
         ask: Ask,
     },
+    /// What a question was about has come to an end by itself.
+    Settled {
+        /// The key of the question.
+        key: String,
+    },
     /// Something worth knowing.
     Note {
         /// A sentence.
@@ -80,6 +85,18 @@ pub enum Report {
     Said {
         /// The message.
         message: Fields,
+    },
+    /// Its plans are made.
+    Planned {
+        /// The files that they say they change, in one form.
+        files: Vec<String>,
+        /// Whether it ended, because others may be about to change these files.
+        waits: bool,
+    },
+    /// It did what may be done ahead, and ended.
+    Ahead {
+        /// The last stage that it did.
+        through: Stage,
     },
     /// It ended until questions are answered.
     Parked,
@@ -105,7 +122,12 @@ impl Report {
     pub fn is_last(&self) -> bool {
         matches!(
             self,
-            Self::Parked | Self::Complete { .. } | Self::Failed { .. } | Self::Stopped { .. }
+            Self::Planned { waits: true, .. }
+                | Self::Ahead { .. }
+                | Self::Parked
+                | Self::Complete { .. }
+                | Self::Failed { .. }
+                | Self::Stopped { .. }
         )
     }
 }
@@ -149,6 +171,8 @@ pub enum Note {
         /// Why.
         how: Halt,
     },
+    /// A person answered a question that it asked without waiting for it.
+    Answer(Answer),
 }
 
 /// What a worker must know to begin.
@@ -166,4 +190,33 @@ pub struct Brief {
     pub base: String,
     /// What people have answered so far.
     pub answers: Vec<Answer>,
+    /// How many agents it may have at work at a time.
+    #[serde(default = "one")]
+    pub agents: usize,
+    /// The stage after which it ends, of an attempt that looks ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<Stage>,
+    /// The phases that it waits for, of an attempt that looks ahead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<PhaseNumber>,
+    /// The files that its plans may change without asking whether others do so, too.
+    #[serde(default = "everything")]
+    pub clear: Vec<String>,
+    /// Whether the plans were made and checked by the attempt just before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub checked: bool,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// What a worker of an older lead may change.
+fn everything() -> Vec<String> {
+    vec![crate::touch::EVERYTHING.to_owned()]
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }

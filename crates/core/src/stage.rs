@@ -28,6 +28,11 @@ impl Stage {
         Self::ALL.get(self as usize + 1).copied()
     }
 
+    /// Returns the stage before this one.
+    pub fn before(self) -> Option<Self> {
+        Self::ALL.get((self as usize).checked_sub(1)?).copied()
+    }
+
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -37,6 +42,38 @@ impl Stage {
             Self::Execute => "execute",
             Self::Refine => "refine",
         }
+    }
+}
+
+/// What may be done of a phase while the phases before it are not merged yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lookahead {
+    /// Nothing.
+    Off,
+    /// Discussion and research.
+    #[default]
+    Research,
+    /// These, and a draft of the plans.
+    Plan,
+}
+
+impl Lookahead {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Research, Self::Plan];
+
+    /// Returns the word of the setting.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Research => "research",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// Reads the word of the setting.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word.trim())
     }
 }
 

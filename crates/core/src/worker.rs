@@ -1,12 +1,15 @@
 //! The worker of a phase: which stage it is in, what is done next, when a person is asked.
 //!
-//! A worker does one thing at a time. What a stage does is an effect; the state only knows what
+//! A worker does one thing at a time, but for plans that run side by side. What a stage does is an effect; the state only knows what
 //! came of it. A worker that was killed is not continued: the next attempt looks at what is there
 //! (context, research, plans, commits) and goes on from it. Start with [`Worker`], then `next.rs`.
 
+pub mod apart;
+mod beside;
 mod event;
 mod execute;
 mod next;
+mod stuck;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -32,8 +35,8 @@ pub struct Worker {
     pub found: Option<Found>,
     /// The stage it is in.
     pub stage: Option<Stage>,
-    /// What it is doing.
-    pub busy: Option<(u64, Effect)>,
+    /// What it is doing, by the numbers of the effects.
+    pub busy: BTreeMap<u64, Effect>,
     /// Whether the plans are frozen.
     frozen: bool,
     /// Plans that are complete.
@@ -42,8 +45,8 @@ pub struct Worker {
     pub tasks_done: BTreeMap<String, BTreeSet<usize>>,
     /// What stands in the way of plans: the task and the reason.
     pub blocked: BTreeMap<String, (usize, String)>,
-    /// The plan it is at, and since when.
-    pub plan: Option<(String, u64)>,
+    /// The plans it is at, and since when.
+    pub plans: BTreeMap<String, u64>,
     /// How it is to be ended.
     pub halt: Option<Halt>,
     /// Whether it said its last word.
@@ -52,6 +55,22 @@ pub struct Worker {
     began: u64,
     /// Questions it has put in this attempt.
     asked: BTreeSet<String>,
+    /// The plans that run side by side; empty while they run one after the other.
+    beside: BTreeSet<String>,
+    /// Whether those are at rest, and what they left is looked at.
+    gathered: bool,
+    /// Why plans side by side are not to be relied on.
+    strayed: Option<String>,
+    /// Plans that are not to run beside others any more.
+    alone: BTreeSet<String>,
+    /// Plans with tasks that are committed and not checked.
+    unchecked: BTreeSet<String>,
+    /// How often each plan was tried in vain, and what was wrong the last time.
+    trouble: BTreeMap<String, (u32, String)>,
+    /// What seems to be stuck, by the numbers of the effects, with the keys of the questions.
+    stuck: BTreeMap<u64, String>,
+    /// Effects that a person gave up.
+    given_up: BTreeSet<u64>,
     /// How often the present thing was tried in vain, and what was wrong the last time.
     tries: u32,
     problem: Option<String>,
@@ -87,6 +106,11 @@ impl Worker {
         })
     }
 
+    /// Returns the stage after which it ends, where it only looks ahead.
+    fn through(&self) -> Option<Stage> {
+        self.brief.as_ref().and_then(|brief| brief.through)
+    }
+
     /// Returns the name of the phase as keys have it.
     fn phase(&self) -> String {
         self.brief.as_ref().map(|brief| brief.phase.to_string()).unwrap_or_default()
@@ -106,12 +130,23 @@ impl Machine for Worker {
                 events.push(Event::Briefed { brief: brief.clone() });
                 events.push(Event::Reported(Report::Started { pid: *pid }));
             }
-            Input::Finished { id, outcome }
-                if self.busy.as_ref().is_some_and(|(busy, _)| busy == id) =>
-            {
-                events.push(Event::Finished { id: *id, outcome: outcome.clone() });
-                events.extend(self.news(outcome, now).into_iter().map(Event::Reported));
+            Input::Finished { id, outcome } => {
+                if let Some(effect) = self.busy.get(id) {
+                    let outcome = self.judged(*id, outcome);
+                    let mut news = self.news(effect, &outcome, now);
+                    news.extend(self.settled(*id));
+                    events.push(Event::Finished { id: *id, outcome });
+                    events.extend(news.into_iter().map(Event::Reported));
+                }
             }
+            Input::Stuck { id, signs } => self.notice_stuck(*id, signs, &mut decision),
+            Input::Moving { id } => {
+                if let Some(report) = self.settled(*id) {
+                    events.push(Event::Moving { id: *id });
+                    events.push(Event::Reported(report));
+                }
+            }
+            Input::Told(Note::Answer(answer)) => self.obey(answer, &mut decision),
             Input::Told(Note::Halt { how }) if self.halt.is_none() || *how == Halt::Cancelled => {
                 events.push(Event::Halted { how: *how });
             }
@@ -137,17 +172,27 @@ impl Machine for Worker {
         match event {
             Event::Briefed { brief } => {
                 self.began = at;
+                self.checked = brief.checked;
                 self.brief = Some(brief.clone());
             }
             Event::Intended { id, effect } => {
                 self.next_effect = id + 1;
-                self.busy = Some((*id, effect.clone()));
+                self.busy.insert(*id, effect.clone());
             }
-            Event::Finished { outcome, .. } => {
-                if let Some((_, effect)) = self.busy.take() {
+            Event::Finished { id, outcome } => {
+                self.stuck.remove(id);
+                self.given_up.remove(id);
+                if let Some(effect) = self.busy.remove(id) {
                     self.finish(&effect, outcome);
                 }
             }
+            Event::Stuck { id, key, .. } => {
+                self.stuck.insert(*id, key.clone());
+            }
+            Event::Moving { id } => {
+                self.stuck.remove(id);
+            }
+            Event::Decided { id, choice } => self.take_decision(*id, choice),
             Event::Halted { how } => self.halt = Some(*how),
             Event::Interrupted => self.interrupted = true,
             Event::Unheard { .. } | Event::Sealed { .. } | Event::Proved(_) => {}
@@ -165,24 +210,40 @@ impl Worker {
     /// The number of effects whose end nobody waits for.
     pub const UNNUMBERED: u64 = u64::MAX;
 
-    /// Returns what the lead is told about the end of what the worker is doing.
-    fn news(&self, outcome: &Outcome, now: u64) -> Vec<Report> {
-        match (self.busy.as_ref().map(|(_, effect)| effect), outcome) {
-            (Some(Effect::Look), Outcome::Found { found })
-                if self.stage == Some(Stage::Execute) =>
-            {
+    /// Returns whether another thing may begin beside those it is doing.
+    fn has_room(&self) -> bool {
+        let is_beside = |effect: &Effect| matches!(effect, Effect::RunTask { beside: true, .. });
+        self.halt.is_none() && self.busy.values().all(is_beside)
+    }
+
+    fn is_done(&self, plan: &str, task: usize) -> bool {
+        self.tasks_done.get(plan).is_some_and(|done| done.contains(&task))
+    }
+
+    /// Returns what the lead is told about the end of something.
+    fn news(&self, effect: &Effect, outcome: &Outcome, now: u64) -> Vec<Report> {
+        match (effect, outcome) {
+            (Effect::Look, Outcome::Found { found }) if self.stage == Some(Stage::Execute) => {
                 let done = found.plans.iter().filter(|plan| plan.done).count();
                 vec![Report::Plans { done, total: found.plans.len() }]
             }
-            (Some(Effect::RunTask { plan, task }), Outcome::Committed { commit }) => {
+            (Effect::RunTask { plan, task, .. }, Outcome::Committed { commit }) => {
                 let (plan, commit) = (plan.clone(), commit.clone());
                 vec![Report::TaskDone { plan, task: *task, commit }]
             }
-            (Some(Effect::RunTask { plan, .. }), Outcome::Blocked { text }) => {
+            (Effect::RunTask { plan, .. }, Outcome::Blocked { text }) => {
                 let skipped = self.found.as_ref().is_some_and(|found| !found.settings.strict);
                 vec![Report::Blocked { plan: plan.clone(), text: text.clone(), skipped }]
             }
-            (Some(Effect::ClosePlan { plan, began }), Outcome::Committed { commit }) => {
+            (Effect::Clear { plans }, Outcome::Done) => {
+                let text = format!("plans {} run side by side", plans.join(", "));
+                vec![Report::Note { text }]
+            }
+            (Effect::CheckPlan { plan }, Outcome::Undone { task, reason }) => {
+                let text = format!("plan {plan}: task {task} is undone, {reason}");
+                vec![Report::Note { text }]
+            }
+            (Effect::ClosePlan { plan, began }, Outcome::Committed { commit }) => {
                 let total = self.found.as_ref().map_or(0, |found| found.plans.len());
                 let minutes = now.saturating_sub(*began) / 60_000;
                 let commit = commit.clone().unwrap_or_default();
@@ -205,14 +266,25 @@ impl Worker {
                 self.blind += 1;
                 self.problem = Some(reason.clone());
             }
-            (_, Outcome::Failed { reason }) => {
-                self.tries += 1;
-                self.problem = Some(reason.clone());
+            (Effect::Gather { .. }, Outcome::Failed { reason }) => {
+                self.strayed = Some(reason.clone());
             }
-            // What was cut off has not failed, and will be looked at by the next attempt.
+            (Effect::CheckPlan { plan }, Outcome::Undone { task, reason }) => {
+                self.tasks_done.entry(plan.clone()).or_default().retain(|done| done < task);
+                self.stumble(plan, reason);
+            }
+            (_, Outcome::Failed { reason }) => match effect.plan() {
+                Some(plan) => self.stumble(plan, reason),
+                None => {
+                    self.tries += 1;
+                    self.problem = Some(reason.clone());
+                }
+            },
+            // What was cut off has not failed, and is done again, or looked at by the next attempt.
             (_, Outcome::Interrupted) => {}
             _ => {
                 (self.tries, self.problem) = (0, None);
+                effect.plan().map(|plan| self.trouble.remove(plan));
                 self.succeed(effect, outcome);
             }
         }
@@ -221,20 +293,50 @@ impl Worker {
         }
     }
 
+    /// Takes in that a plan did not go on; one that ran beside others goes on by itself.
+    fn stumble(&mut self, plan: &str, reason: &str) {
+        let trouble = self.trouble.entry(plan.to_owned()).or_default();
+        *trouble = (trouble.0 + 1, reason.to_owned());
+        if self.beside.contains(plan) {
+            self.alone.insert(plan.to_owned());
+            self.leave(plan);
+        }
+    }
+
+    /// Leaves a plan. While plans run side by side, it stays one of those that are looked at.
+    fn leave(&mut self, plan: &str) {
+        self.plans.remove(plan);
+        if self.gathered {
+            self.beside.remove(plan);
+            self.gathered = !self.beside.is_empty();
+        }
+    }
+
     fn succeed(&mut self, effect: &Effect, outcome: &Outcome) {
         match (effect, outcome) {
             (Effect::RunRole { role, .. }, outcome) => self.heard(*role, outcome),
             (Effect::Freeze, _) => self.frozen = true,
-            (Effect::RunTask { plan, task }, Outcome::Blocked { text }) => {
+            (Effect::RunTask { plan, task, .. }, Outcome::Blocked { text }) => {
                 self.blocked.insert(plan.clone(), (*task, text.clone()));
-                self.plan = None;
+                self.leave(plan);
             }
-            (Effect::RunTask { plan, task }, _) => {
+            (Effect::RunTask { plan, task, beside }, _) => {
                 self.tasks_done.entry(plan.clone()).or_default().insert(*task);
+                if *beside {
+                    self.unchecked.insert(plan.clone());
+                }
+            }
+            (Effect::Clear { plans }, _) => self.beside = plans.iter().cloned().collect(),
+            (Effect::Gather { .. }, _) => {
+                self.beside.retain(|plan| self.plans.contains_key(plan));
+                self.gathered = !self.beside.is_empty();
+            }
+            (Effect::CheckPlan { plan }, _) => {
+                self.unchecked.remove(plan);
             }
             (Effect::ClosePlan { plan, .. }, _) => {
                 self.plans_done.insert(plan.clone());
-                self.plan = None;
+                self.leave(plan);
             }
             (Effect::ClosePhase, Outcome::Committed { commit: Some(commit) }) => {
                 self.closed = Some(commit.clone());
@@ -266,6 +368,12 @@ impl Worker {
         for plan in found.plans.iter().filter(|plan| !plan.done) {
             let tasks = self.tasks_done.entry(plan.id.clone()).or_default();
             tasks.extend(&plan.tasks_done);
+            if plan.unchecked {
+                self.unchecked.insert(plan.id.clone());
+            }
+            if plan.alone {
+                self.alone.insert(plan.id.clone());
+            }
         }
         self.found = Some(found.clone());
     }
@@ -278,7 +386,9 @@ impl Worker {
                 self.role_done = false;
                 (self.tries, self.problem) = (0, None);
             }
-            Report::PlanStarted { plan, .. } => self.plan = Some((plan.clone(), at)),
+            Report::PlanStarted { plan, .. } => {
+                self.plans.insert(plan.clone(), at);
+            }
             Report::TaskDone { plan, task, .. } => {
                 self.tasks_done.entry(plan.clone()).or_default().insert(*task);
             }

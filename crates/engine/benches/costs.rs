@@ -125,7 +125,7 @@ impl World<Lead> for Prompt {
             lead::Effect::Prepare { base, .. } => lead::Outcome::Prepared { base: base.clone() },
             lead::Effect::Merge { .. } | lead::Effect::Close { .. } => {
                 self.merges += 1;
-                lead::Outcome::Merged { commit: format!("m{}", self.merges) }
+                lead::Outcome::Merged { commit: format!("m{}", self.merges), note: String::new() }
             }
             _ => lead::Outcome::Done,
         };
@@ -205,6 +205,8 @@ fn spec(n: u32) -> PhaseSpec {
         name: format!("Phase {n}"),
         depends_on: depends_on.collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 

@@ -41,13 +41,17 @@ pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<
             all.events.append(&mut decision.events);
             all.effects.append(&mut decision.effects);
         }
+        failpoint::reach("drive.decided");
         if !all.events.is_empty() {
             world.record(&all.events, now)?;
+            failpoint::reach("drive.recorded");
         }
         for effect in all.effects {
             world.release(machine, effect)?;
         }
+        failpoint::reach("drive.released");
         if !world.settle(machine, &all.events)? {
+            failpoint::reach("drive.ended");
             return Ok(());
         }
     }

@@ -4,14 +4,20 @@
 //! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
 //! [`Session::open`] and [`Session::run`].
 
+mod drawing;
 mod effects;
 mod feed;
+mod foresight;
+mod gather;
+mod hand;
+mod health;
 mod merge;
 mod prepare;
 mod projection;
 mod proof;
 mod roadmap;
 mod start;
+mod trial;
 mod world;
 
 use std::path::{Path, PathBuf};
@@ -19,12 +25,14 @@ use std::time::Duration;
 
 use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
 use mow_core::machine::Machine;
+use mow_core::stage::Lookahead;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
 use mow_store::journal::{Journal, JournalError, Record, Tail};
 use mow_store::project::Project;
+use mow_store::roadmap::milestone::current_milestone;
 use mow_store::run_files::{self, RunDir};
 use mow_store::{config, disk};
 
@@ -34,6 +42,8 @@ use crate::drive::drive;
 use crate::site::{self, Site};
 use world::LeadWorld;
 
+pub use gather::is_made_ahead;
+pub use hand::{ByHand, HandOutcome, Handled, by_hand};
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
 /// What shows a run to people.
@@ -68,6 +78,8 @@ pub struct Start<'a> {
     pub target: Option<String>,
     /// The most workers at a time, where it is not the setting.
     pub max_workers: Option<usize>,
+    /// Whether phases that change the same files run side by side.
+    pub force: bool,
 }
 
 impl Session {
@@ -75,13 +87,19 @@ impl Session {
     pub fn open(start: Start<'_>) -> Result<Self, EngineError> {
         let project = start.project.in_main_worktree()?;
         let lock = take_lead(&project)?;
+        failpoint::enter(failpoint::Role::Lead);
+        failpoint::reach("lead.locked");
         let config = site::config(&project)?;
         let (run, lead) = match unfinished(&project)? {
-            Some((run, lead)) => (run, lead),
-            None => (new_run_id(), Lead::default()),
+            Some((run, lead)) => {
+                keep_target(&run, &lead, start.target.as_deref())?;
+                (run, lead)
+            }
+            None => (run_files::new_name(&project, jiff::Timestamp::now())?, Lead::default()),
         };
         let site = Site::new(&project, &run, start.exe)?;
         site.run.create()?;
+        failpoint::reach("lead.run.made");
         phase_worktree::clear_unfinished(site.top())
             .map_err(|error| EngineError::Host(error.into()))?;
         let (journal, records) = Journal::open(&site.run.journal(), &site.run.header())?;
@@ -89,12 +107,13 @@ impl Session {
         let mut begin = Vec::new();
         if lead.run.is_empty() {
             let git = Git::new(site.top());
-            let (target, tip) = target(&git, &config, start.target.as_deref())?;
+            let (target, tip) = target(&project, &git, start.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
-        let settings = settings(&config, start.max_workers);
+        let settings = Settings { force: start.force, ..settings(&config, start.max_workers) };
         begin.push(Input::TakeUp { settings });
         clear_auto_advance(&project, &config)?;
+        failpoint::reach("lead.opened");
         Ok(Self { site, lead, journal, clock, chosen: start.chosen, begin, _lock: lock })
     }
 
@@ -117,13 +136,24 @@ impl Session {
         world.take_up(&lead)?;
         drive(&mut lead, &mut world)?;
         world.finish(&lead);
+        failpoint::reach("lead.finished");
         Ok(lead)
     }
 }
 
-/// Returns the file that a lead keeps locked for as long as it lives.
+/// Returns the file that the lead of a project keeps locked for as long as it lives.
 pub fn lead_lock(project: &Project) -> PathBuf {
-    project.engine_dir.join("locks/lead.lock")
+    lead_lock_of(&project.engine_dir, &project.tag())
+}
+
+/// Returns the file that is locked while the project of a run has a lead.
+pub fn lead_lock_for_run(engine_dir: &Path, run: &str) -> PathBuf {
+    lead_lock_of(engine_dir, run_files::tag(run))
+}
+
+fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
+    let dash = if tag.is_empty() { "" } else { "-" };
+    engine_dir.join(format!("locks/lead{dash}{tag}.lock"))
 }
 
 fn take_lead(project: &Project) -> Result<Lock, EngineError> {
@@ -174,18 +204,29 @@ pub fn parse_events(dir: &RunDir, record: &Record) -> Result<Vec<Event>, EngineE
 
 /// Returns the last run of a project that is not over, with its state.
 pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(project)? else { return Ok(None) };
     let dir = RunDir::new(&project.engine_dir, &run)?;
     let (lead, records) = load(&dir)?;
     let is_over = lead.standing() == Standing::Done;
     Ok((!records.is_empty() && !is_over).then_some((run, lead)))
 }
 
+/// Refuses another branch than the one that an unfinished run is for.
+pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), EngineError> {
+    match wanted.filter(|wanted| *wanted != lead.target) {
+        None => Ok(()),
+        Some(wanted) => Err(EngineError::refused(
+            format!("run {run} is not finished and is for {}, not for {wanted}", lead.target),
+            "finish it with mow run --all, or give it up with mow cancel && mow run --all",
+        )),
+    }
+}
+
 /// Lets the branch of the last run follow once more, where it did not; returns why it still does
 /// not, and the command that makes it.
 pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
-    let Some(run) = run_files::latest(&project.engine_dir)? else { return Ok(None) };
+    let Some(run) = run_files::latest(&project)? else { return Ok(None) };
     let site = Site::new(&project, &run, exe)?;
     let (lead, _) = load(&site.run)?;
     if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
@@ -212,33 +253,35 @@ pub struct Behind {
     pub command: String,
 }
 
-/// Makes the name of a run: when it began, and a few letters so that no two are the same.
-fn new_run_id() -> String {
-    let now = jiff::Timestamp::now();
-    let mixed = now.as_nanosecond().unsigned_abs() ^ u128::from(std::process::id());
-    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), mixed as u16)
-}
-
-/// Returns the branch that a run's work is for, and where it stands.
-fn target(
+/// Returns the branch that work is for, and where it stands: the one named, the one set, that of the
+/// milestone where the project has one, or else the one that is checked out in the main root.
+pub fn target(
+    project: &Project,
     git: &Git,
-    config: &Config,
     wanted: Option<&str>,
 ) -> Result<(String, String), EngineError> {
-    let set = config.value("git.target").and_then(|value| value.as_str()).map(str::to_owned);
-    let branch = match wanted.map(str::to_owned).or(set) {
-        Some(branch) => branch,
-        None => git.current_branch()?.ok_or_else(|| {
-            EngineError::refused(
-                "no branch is checked out, so it is not clear what to merge into",
-                "mow run --into BRANCH …",
-            )
-        })?,
+    let config = site::config(project)?;
+    let settings = config.settings();
+    let set = config.value("git.target").and_then(|value| value.as_str());
+    let branch = match wanted.or(set.filter(|name| !name.is_empty())) {
+        Some(branch) => Some(branch.to_owned()),
+        None if settings.branching_strategy == "milestone" => {
+            let roadmap = disk::read(&project.planning.join("ROADMAP.md"))?.unwrap_or_default();
+            settings.milestone_branch(&current_milestone(&roadmap))
+        }
+        None => git.current_branch()?,
     };
-    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+    let branch = branch.ok_or_else(|| {
         EngineError::refused(
-            format!("branch {branch} has no commits yet"),
-            "git add -A && git commit",
+            "no branch is checked out in the main root, so the target is not known",
+            "name it with --into BRANCH",
+        )
+    })?;
+    let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
+        let name = branch.escape_debug();
+        EngineError::refused(
+            format!("there is no branch `{name}` to merge into"),
+            format!("git branch '{name}' makes it; --into names another one"),
         )
     })?;
     Ok((branch, tip))
@@ -248,7 +291,9 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
     let number = |key: &str| config.lookup(key).and_then(|value| value.as_u64());
     let text = |key: &str| config.value(key).and_then(|v| v.as_str()).map(str::to_owned);
     let default = Settings::default();
-    let workers = number("multi_phase.max_workers").and_then(|n| usize::try_from(n).ok());
+    let count = |key: &str| number(key).and_then(|n| usize::try_from(n).ok());
+    let workers = count("multi_phase.max_workers");
+    let agents = count("multi_phase.max_agents").unwrap_or(default.max_agents).max(1);
     let breaker = number("multi_phase.circuit_breaker")
         .or_else(|| number("multi_phase.circuit_breaker_threshold"));
     let merge = text("multi_phase.merge").or_else(|| text("multi_phase.merge_timing"));
@@ -258,8 +303,17 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
+        max_agents: agents,
+        lookahead: lookahead(config),
         ..default
     }
+}
+
+/// Returns what may be done of phases that wait for others.
+pub(crate) fn lookahead(config: &Config) -> Lookahead {
+    let word = config.lookup("multi_phase.lookahead");
+    let word = word.as_ref().and_then(|word| word.as_str());
+    word.and_then(Lookahead::parse).unwrap_or_default()
 }
 
 /// Switches off a setting that an older session left behind; a run never advances by it.
@@ -280,7 +334,10 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
 /// Leaves a command for the lead of a run, alive or not; durable when this returns.
 pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
-    Ok(journal.append(Clock::default().now(), std::slice::from_ref(command))?)
+    failpoint::reach("command.opened");
+    let seq = journal.append(Clock::default().now(), std::slice::from_ref(command))?;
+    failpoint::reach("command.left");
+    Ok(seq)
 }
 
 /// Returns the commands that were left for a run and are not taken up yet, with their numbers.

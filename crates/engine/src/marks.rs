@@ -24,6 +24,10 @@ use crate::EngineError;
 /// The trailers of marks, and of what proves them.
 pub(crate) const PLAN_KEY: &str = "Mow-Plan";
 pub(crate) const TASK_KEY: &str = "Mow-Task";
+/// Tells a task's commit that was made beside other plans, and not checked.
+pub(crate) const BESIDE_KEY: &str = "Mow-Beside";
+/// Tells what a commit undoes.
+pub(crate) const UNDONE_KEY: &str = "Mow-Undone";
 pub(crate) const CLOSED_KEY: &str = "Mow-Closed";
 pub(crate) const RUN_KEY: &str = "Mow-Run";
 pub(crate) const ATTEMPT_KEY: &str = "Mow-Attempt";
@@ -35,14 +39,17 @@ pub(crate) enum Mark {
     Task(String, usize),
     Plan(String),
     Closed,
+    /// Tasks of a plan are undone.
+    Undone(String),
 }
 
 impl Mark {
     fn of(effect: &Effect) -> Option<Self> {
         match effect {
-            Effect::RunTask { plan, task } => Some(Self::Task(plan.clone(), *task)),
+            Effect::RunTask { plan, task, .. } => Some(Self::Task(plan.clone(), *task)),
             Effect::ClosePlan { plan, .. } => Some(Self::Plan(plan.clone())),
             Effect::ClosePhase => Some(Self::Closed),
+            Effect::CheckPlan { plan } => Some(Self::Undone(plan.clone())),
             _ => None,
         }
     }
@@ -60,8 +67,8 @@ pub(crate) struct Ledger {
     pub(crate) frozen: Option<(Vec<FrozenPlan>, String)>,
     /// What the effects of the attempt were to mark, by their numbers.
     begun: BTreeMap<u64, Mark>,
-    /// The commit of each mark.
-    made: BTreeMap<Mark, String>,
+    /// The commits that they made.
+    made: BTreeMap<u64, String>,
     /// Whether it is kept by the worker itself, which knows all that it made.
     own: bool,
     pub(crate) evidence: Vec<Evidence>,
@@ -110,34 +117,33 @@ impl Ledger {
             (Outcome::Frozen { plans, settings }, _) => {
                 self.frozen.get_or_insert((plans, settings));
             }
-            (Outcome::Committed { commit: Some(commit) }, Some(mark)) => {
-                self.made.entry(mark.clone()).or_insert(commit);
+            (Outcome::Committed { commit: Some(commit) }, Some(_)) => {
+                self.made.entry(id).or_insert(commit);
             }
             _ => {}
         }
     }
 
-    /// Notes a commit that this attempt made.
-    pub(crate) fn note(&mut self, mark: Mark, commit: &str) {
-        self.made.entry(mark).or_insert_with(|| commit.to_owned());
+    /// Begins the ledger of the attempt that asks.
+    pub(crate) fn own(root: &str) -> Self {
+        Self { own: true, root: Some(root.to_owned()), ..Self::default() }
     }
 
-    /// Begins the ledger of the attempt that asks.
-    pub(crate) fn own() -> Self {
-        Self { own: true, ..Self::default() }
+    /// Notes a commit that an effect of this attempt made.
+    pub(crate) fn note(&mut self, effect: u64, mark: Mark, commit: &str) {
+        self.begun.insert(effect, mark);
+        self.made.insert(effect, commit.to_owned());
     }
 
     fn has_made(&self, mark: &Mark, commit: &str, link: &str) -> bool {
-        let known = self.made.get(mark).map(String::as_str);
-        match &self.root {
-            Some(root) if !self.own => {
-                let number = seal::number(root, link);
-                let wanted = number.and_then(|number| self.begun.get(&number));
-                wanted == Some(mark) && known.is_none_or(|known| known == commit)
-            }
-            // This worker, or one of before there were seals.
-            _ => known == Some(commit),
-        }
+        let made = |id: &u64| self.made.get(id).map(String::as_str);
+        let Some(root) = &self.root else {
+            // Of before there were seals.
+            return self.begun.iter().any(|(id, own)| own == mark && made(id) == Some(commit));
+        };
+        let number = seal::number(root, link);
+        let Some(id) = number.filter(|id| self.begun.get(id) == Some(mark)) else { return false };
+        made(&id).map_or(!self.own, |made| made == commit)
     }
 }
 
@@ -157,14 +163,21 @@ fn records(path: &Path) -> Result<Vec<Record>, EngineError> {
 /// The ledgers of the attempts that were asked for, by run and attempt.
 pub(crate) type Ledgers = BTreeMap<(String, u32), Ledger>;
 
-/// The marks that count, each with its commit.
+/// The marks that count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    pub(crate) made: BTreeMap<Mark, String>,
+    /// The closing commit of each plan.
+    pub(crate) plans: BTreeMap<String, String>,
+    /// The commit of each task that is not undone.
+    pub(crate) tasks: BTreeMap<(String, usize), String>,
+    /// Plans with tasks that were committed before they were checked.
+    pub(crate) unchecked: BTreeSet<String>,
+    /// Tasks that were undone, of which some may have been done again.
+    pub(crate) undone: BTreeSet<(String, usize)>,
     /// The commits that close the phase.
     pub(crate) closing: Vec<String>,
     /// All commits with a mark that counts, newest first.
-    pub(crate) commits: Vec<(String, Mark)>,
+    pub(crate) commits: Vec<String>,
     /// Commits with a mark that does not count.
     pub(crate) forged: Vec<String>,
     /// Whether the range begins at its base.
@@ -176,23 +189,20 @@ impl Marks {
     pub(crate) fn load(
         git: &Git,
         [base, tip]: [&str; 2],
-        (run, phase): (&RunDir, &PhaseNumber),
+        whose: (&RunDir, &PhaseNumber),
         ledgers: &mut Ledgers,
     ) -> Result<Self, EngineError> {
         let mut marks = Self::default();
+        // The newest comes first: what it undoes stands behind it.
         for one in commit::trailed(git, &[&format!("{base}..{tip}")])? {
             if one.is_boundary {
                 marks.is_based |= one.commit == base;
                 continue;
             }
-            for mark in parse_marks(&one) {
-                if counts(&one, &mark, (run, phase), ledgers)? {
-                    // Newest first: of two the older one stays.
-                    marks.made.insert(mark.clone(), one.commit.clone());
-                    if mark == Mark::Closed {
-                        marks.closing.push(one.commit.clone());
-                    }
-                    marks.commits.push((one.commit.clone(), mark));
+            for (key, value) in &one.trailers {
+                let Some(mark) = parse_mark(key, value) else { continue };
+                if counts(&one, &mark, whose, ledgers)? {
+                    marks.take(&one, mark, value);
                 } else {
                     marks.forged.push(one.commit.clone());
                 }
@@ -201,13 +211,26 @@ impl Marks {
         Ok(marks)
     }
 
-    /// Returns the commit of a mark.
-    pub(crate) fn commit(&self, mark: &Mark) -> Option<&String> {
-        self.made.get(mark)
-    }
-
-    pub(crate) fn has_plan(&self, id: &str) -> bool {
-        self.made.contains_key(&Mark::Plan(id.to_owned()))
+    fn take(&mut self, one: &Trailed, mark: Mark, value: &str) {
+        let commit = one.commit.clone();
+        if self.commits.last() != Some(&commit) {
+            self.commits.push(commit.clone());
+        }
+        match mark {
+            Mark::Plan(plan) => drop(self.plans.insert(plan, commit)),
+            Mark::Closed => self.closing.push(commit),
+            Mark::Undone(_) => self.undone.extend(parse_task(value)),
+            Mark::Task(plan, number) => {
+                let task = (plan, number);
+                if self.tasks.contains_key(&task) || self.undone.contains(&task) {
+                    return;
+                }
+                if one.value(BESIDE_KEY) == Some(value) {
+                    self.unchecked.insert(task.0.clone());
+                }
+                self.tasks.insert(task, commit);
+            }
+        }
     }
 }
 
@@ -231,17 +254,20 @@ fn counts(
     Ok(ledgers[&key].has_made(mark, &one.commit, link))
 }
 
-fn parse_marks(one: &Trailed) -> Vec<Mark> {
-    let marks = one.trailers.iter().filter_map(|(key, value)| match key.as_str() {
-        PLAN_KEY => Some(Mark::Plan(value.clone())),
-        TASK_KEY => {
-            let (plan, task) = value.rsplit_once('/')?;
-            Some(Mark::Task(plan.to_owned(), task.parse().ok()?))
-        }
+fn parse_mark(key: &str, value: &str) -> Option<Mark> {
+    match key {
+        PLAN_KEY => Some(Mark::Plan(value.to_owned())),
+        TASK_KEY => parse_task(value).map(|(plan, task)| Mark::Task(plan, task)),
+        UNDONE_KEY => parse_task(value).map(|(plan, _)| Mark::Undone(plan)),
         CLOSED_KEY => Some(Mark::Closed),
         _ => None,
-    });
-    marks.collect()
+    }
+}
+
+/// Reads the mark of a task: `03-01/2`.
+fn parse_task(value: &str) -> Option<(String, usize)> {
+    let (plan, task) = value.rsplit_once('/')?;
+    Some((plan.to_owned(), task.parse().ok()?))
 }
 
 #[cfg(test)]

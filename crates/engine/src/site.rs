@@ -1,16 +1,25 @@
 //! Where a run takes place: the project, its worktrees, the files of the run.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mow_core::phase::PhaseNumber;
+use mow_host::git::Git;
 use mow_store::config::Config;
 use mow_store::disk;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
-use mow_store::worktree_home::{self, Home};
+use mow_store::worktree_home::Home;
 use mow_store::{manifest, phase_dirs};
 
 use crate::EngineError;
+
+/// Returns a setting in minutes, of which there may be a part; `None` when it is switched off.
+pub fn minutes(config: &Config, key: &str) -> Option<Duration> {
+    let minutes = config.lookup(key)?.as_f64().filter(|minutes| *minutes > 0.0)?;
+    Duration::try_from_secs_f64(minutes * 60.0).ok()
+}
 
 /// Where a run takes place.
 #[derive(Clone, Debug)]
@@ -21,6 +30,8 @@ pub struct Site {
     pub run: RunDir,
     /// The program that workers are started with.
     pub exe: PathBuf,
+    /// Whether git ignores the planning files, once it was asked.
+    ignored: Arc<OnceLock<bool>>,
 }
 
 impl Site {
@@ -28,12 +39,32 @@ impl Site {
     pub fn new(project: &Project, run: &str, exe: &Path) -> Result<Self, EngineError> {
         let project = project.in_main_worktree()?;
         let run = RunDir::new(&project.engine_dir, run)?;
-        Ok(Self { project, run, exe: exe.to_path_buf() })
+        Ok(Self::at(project, run, exe))
+    }
+
+    /// Names a site whose project is that of the main worktree.
+    pub(crate) fn at(project: Project, run: RunDir, exe: &Path) -> Self {
+        Self { project, run, exe: exe.to_path_buf(), ignored: Arc::default() }
     }
 
     /// Loads the settings; a file that is no JSON counts as empty.
     pub fn config(&self) -> Result<Config, EngineError> {
         config(&self.project)
+    }
+
+    /// Returns whether planning files go into commits: wanted, and not ignored.
+    ///
+    /// Asked for every phase and more often, so git is asked once.
+    pub(crate) fn commits_docs(&self) -> Result<bool, EngineError> {
+        if !self.config()?.settings().commit_docs {
+            return Ok(false);
+        }
+        if let Some(ignored) = self.ignored.get() {
+            return Ok(!ignored);
+        }
+        let git = Git::new(&self.project.root);
+        let ignored = git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success;
+        Ok(!self.ignored.get_or_init(|| ignored))
     }
 
     /// Returns the top of the main worktree.
@@ -43,12 +74,12 @@ impl Site {
 
     /// Returns where the project lies below the top of its repository.
     pub fn below_top(&self) -> &Path {
-        self.project.root.strip_prefix(self.top()).unwrap_or(Path::new(""))
+        self.project.below_top()
     }
 
     /// Returns the home of the worktrees.
     pub fn home(&self) -> Result<Home, EngineError> {
-        Ok(Home::resolve(self.top(), &self.config()?)?)
+        Ok(Home::resolve(self.top(), &self.config()?, &self.project.tag())?)
     }
 
     /// Returns the name, path and branch of a phase's worktree: those it has, or is to have.
@@ -60,7 +91,7 @@ impl Site {
         let name = known.map_or_else(|| home.name(phase), |(name, _)| name.to_owned());
         let text = |key: &str| known.and_then(|(_, entry)| entry.text(key));
         let path = text("path").map_or_else(|| home.dir.join(&name), PathBuf::from);
-        let branch = text("branch").unwrap_or_else(|| worktree_home::branch(phase));
+        let branch = text("branch").unwrap_or_else(|| home.branch(phase));
         Ok(Place { path: home.root.join(path), name, branch, home })
     }
 

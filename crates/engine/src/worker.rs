@@ -3,6 +3,7 @@
 //! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
 //! [`work`].
 
+mod beside;
 mod custody;
 mod desk;
 mod evidence;
@@ -19,6 +20,7 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::Note;
 use mow_core::worker::{Input, Worker};
 use mow_host::life::Life;
+use mow_host::own_output::OwnOutput;
 use mow_host::{process, secret};
 use mow_store::journal::{Journal, Tail};
 
@@ -27,7 +29,8 @@ use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
-pub(crate) use desk::commits_docs;
+pub(crate) use desk::complaint;
+pub(crate) use look::skips_discuss;
 use trust::Trust;
 use world::WorkerWorld;
 
@@ -36,16 +39,20 @@ use world::WorkerWorld;
 /// A second process for the same attempt ends at once, so that it does not matter how often a
 /// worker is started.
 pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+    failpoint::enter(failpoint::Role::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = site.run.life_lock(&phase, attempt);
-    let _life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
     let (mut journal, said) = Journal::open(&path, &header)?;
+    failpoint::reach("worker.journal.opened");
     if !said.is_empty() {
         // Somebody has worked under this number before; the lead will begin a new attempt.
         return Ok(());
     }
+    let log = site.run.log(&phase, attempt);
+    let _output = OwnOutput::bound(&log).map_err(EngineError::io("keep a log"))?;
     // What the lead says follows from its own journal, so nothing is lost by not syncing it here.
     let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt)).without_sync();
     let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());
@@ -55,14 +62,17 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
             "workers are started by `mow run`",
         ));
     };
+    failpoint::reach("worker.begun");
     // Before any agent runs, so that nobody else can have written it.
     let secrets = [draw()?, draw()?];
     let trust = Trust::new(&brief, &secrets);
     journal.append(Clock::default().now(), &[trust.sealed()])?;
     let desk = Desk::new(site, &brief, trust)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
-    let mut world = WorkerWorld::new(desk, journal, inbox, begin);
-    drive(&mut Worker::default(), &mut world)
+    let mut world = WorkerWorld::new(desk, life, journal, inbox, begin);
+    drive(&mut Worker::default(), &mut world)?;
+    failpoint::reach("worker.ended");
+    Ok(())
 }
 
 fn draw() -> Result<[u8; 32], EngineError> {

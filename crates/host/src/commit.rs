@@ -5,13 +5,19 @@
 //! [`has_trailer`] first; without changes nothing is committed.
 
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::git::index::PrivateIndex;
 use crate::git::{Answer, Git, GitError};
 
 /// How much of what git and its hooks said is kept.
 const OUTPUT_BYTES_MAX: usize = 8192;
+/// How long somebody else may keep the worktree's index locked, and how often that is looked at.
+const INDEX_WITHIN: Duration = Duration::from_secs(10);
+const INDEX_AGAIN: Duration = Duration::from_millis(20);
 
 /// Why nothing was committed.
 #[derive(Debug, Error)]
@@ -88,14 +94,11 @@ pub fn commit_paths(
     if changed.is_empty() {
         return Ok(None);
     }
-    identity_ok(worktree)?;
     // As a list that git reads, for there may be more of them than an argument list takes.
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    let add = [&["--literal-pathspecs", "add", "--all"], &from_list[..]].concat();
+    let add = [&["--literal-pathspecs", "add", "--all", "--sparse"], &from_list[..]].concat();
     worktree.run_with(&add, &changed)?;
-    if nothing_differs(worktree, &changed)? {
-        return Ok(None);
-    }
+    failpoint::reach("commit.staged");
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
     let message = with_trailers(message, trailers);
@@ -107,10 +110,89 @@ pub fn commit_paths(
         args.extend(["--only"].iter().chain(&from_list));
         worktree.ask_with(&args, &changed)?
     };
+    if answer.success {
+        failpoint::reach("commit.made");
+        return head(worktree).map(Some);
+    }
+    // Why it failed is only asked now: it hardly ever does.
+    if nothing_differs(worktree, &changed)? {
+        return Ok(None);
+    }
+    Err(refused(worktree, &answer)?)
+}
+
+/// Returns why a commit failed.
+fn refused(worktree: &Git, answer: &Answer) -> Result<CommitError, CommitError> {
+    identity_ok(worktree)?;
+    Ok(CommitError::Refused { output: said(answer) })
+}
+
+/// Commits the changes of some paths while others work in the same worktree.
+///
+/// The worktree's own index may hold what they staged, so another one is used: neither the commit
+/// nor the user's hooks see anything but these paths. The caller lets one commit be made at a time.
+pub fn commit_beside(
+    worktree: &Git,
+    paths: &[String],
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<Option<String>, CommitError> {
+    let index = PrivateIndex::of_worktree(worktree)?;
+    let made = commit_paths(index.git(), &Paths::Only(paths.to_vec()), message, trailers)?;
+    if let Some(commit) = &made {
+        refresh(worktree, commit)?;
+        failpoint::reach("commit.indexed");
+    }
+    Ok(made)
+}
+
+/// Brings the worktree's own index up to what a commit changed.
+fn refresh(worktree: &Git, commit: &str) -> Result<(), GitError> {
+    let names = ["diff-tree", "--no-commit-id", "--name-only", "--no-renames", "-r", "-z", commit];
+    let changed = worktree.plumbing().run(&names)?.stdout;
+    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    let reset = [&["--literal-pathspecs", "reset", "--quiet"], &from_list[..]].concat();
+    let end = Instant::now() + INDEX_WITHIN;
+    // An agent's git may have the index locked for a moment.
+    while !worktree.plumbing().ask_with(&reset, &changed)?.success {
+        if Instant::now() >= end {
+            return worktree.plumbing().run_with(&reset, &changed).map(drop);
+        }
+        thread::sleep(INDEX_AGAIN);
+    }
+    Ok(())
+}
+
+/// Brings some paths back to what they were in an earlier commit, by a commit of our own.
+///
+/// Nothing may be uncommitted, and nobody else may be at work in the worktree.
+pub fn undo(
+    worktree: &Git,
+    paths: &[String],
+    to: &str,
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<String, CommitError> {
+    let git = worktree.plumbing();
+    identity_ok(&git)?;
+    let mut names = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
+    names.extend([to, "HEAD", "--"].into_iter().chain(paths.iter().map(String::as_str)));
+    let changed = git.run(&names)?.stdout;
+    if changed.is_empty() {
+        return commit_mark(&git, message, trailers);
+    }
+    let source = format!("--source={to}");
+    let restore = ["--literal-pathspecs", "restore", "--staged", "--worktree", &source];
+    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    git.run_with(&[&restore[..], &from_list].concat(), &changed)?;
+    failpoint::reach("undo.restored");
+    let message = with_trailers(message, trailers);
+    let commit = ["commit", "--quiet", "--cleanup=whitespace", "--message", &message];
+    let answer = git.ask(&commit)?;
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }
-    head(worktree).map(Some)
+    head(worktree)
 }
 
 /// Makes a commit without changes, as a mark.
@@ -119,15 +201,15 @@ pub fn commit_mark(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
-    identity_ok(worktree)?;
     let message = with_trailers(message, trailers);
     // The user's hooks check changes; here are none.
     let args =
         ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
     let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
     if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
+        return Err(refused(worktree, &answer)?);
     }
+    failpoint::reach("commit.marked");
     head(worktree)
 }
 

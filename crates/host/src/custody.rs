@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::git::{Git, GitError};
 
@@ -23,86 +23,49 @@ pub const REFLOG_VARIABLE: &str = "GIT_REFLOG_ACTION";
 /// Git's own settings, by name: configuration, ignore rules outside of commits, hooks.
 pub type Settings = BTreeMap<String, String>;
 
-/// Where git keeps the things of a worktree, and of its repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GitDirs {
-    /// The directory of the worktree alone.
-    pub own: PathBuf,
-    /// The directory that all worktrees share.
-    pub common: PathBuf,
+/// Reads git's own settings, with those of the user whose home is given.
+pub fn settings(worktree: &Git, home: &Path) -> Result<Settings, GitError> {
+    let (own, common) = (worktree.git_dir()?, worktree.common_dir()?);
+    let mut all = Settings::new();
+    for file in [
+        common.join("config"),
+        own.join("config.worktree"),
+        home.join(".gitconfig"),
+        home.join(".config/git/config"),
+    ] {
+        let text = fs::read(&file).unwrap_or_default();
+        read_config(&String::from_utf8_lossy(&text), &mut all);
+    }
+    for file in ["info/exclude", "info/attributes"] {
+        let text = fs::read(common.join(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        // These lines are mow's own, and may come at any time.
+        let is_own =
+            |line: &str| line.starts_with("/.worktrees/") || line.ends_with("/dashboard-*");
+        let lines: Vec<_> = text.lines().filter(|line| !is_own(line.trim())).collect();
+        if !lines.is_empty() {
+            all.insert(file.to_owned(), lines.join("\n"));
+        }
+    }
+    read_hooks(&common.join("hooks"), &mut all);
+    Ok(all)
 }
 
-impl GitDirs {
-    /// Finds them without starting git; `None` when the link to the repository is lost.
-    pub fn of(worktree: &Path) -> Option<Self> {
-        let link = worktree.join(".git");
-        if link.is_dir() {
-            return Some(Self { own: link.clone(), common: link });
-        }
-        let text = fs::read_to_string(&link).ok()?;
-        let own = worktree.join(text.trim_end().strip_prefix("gitdir: ")?);
-        let common = match fs::read_to_string(own.join("commondir")) {
-            Ok(text) => own.join(text.trim_end()),
-            Err(_) => own.clone(),
-        };
-        Some(Self { common: fs::canonicalize(&common).unwrap_or(common), own })
-    }
-
-    /// Returns the branch that is checked out, as far as a file says it.
-    pub fn branch(&self) -> Option<String> {
-        let head = fs::read_to_string(self.own.join("HEAD")).ok()?;
-        Some(head.trim_end().strip_prefix("ref: refs/heads/")?.to_owned())
-    }
-
-    /// Returns the commit that is checked out, where it is in a file of its own.
-    pub fn head(&self) -> Option<String> {
-        let head = fs::read_to_string(self.own.join("HEAD")).ok()?;
-        let text = match head.trim_end().strip_prefix("ref: ") {
-            Some(name) => fs::read_to_string(self.common.join(name)).ok()?,
-            None => head,
-        };
-        let hash = text.trim_end();
-        (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            .then(|| hash.to_owned())
-    }
-
-    /// Reads git's own settings, with those of the user whose home is given.
-    pub fn settings(&self, home: &Path) -> Settings {
-        let mut all = Settings::new();
-        for file in [
-            self.common.join("config"),
-            self.own.join("config.worktree"),
-            home.join(".gitconfig"),
-            home.join(".config/git/config"),
-        ] {
-            let text = fs::read(&file).unwrap_or_default();
-            read_config(&String::from_utf8_lossy(&text), &mut all);
-        }
-        for file in ["info/exclude", "info/attributes"] {
-            let text = fs::read(self.common.join(file)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            // These lines are mow's own, and may come at any time.
-            let is_own = |line: &str| line.ends_with("worktrees/") || line.ends_with("dashboard-*");
-            let lines: Vec<_> = text.lines().filter(|line| !is_own(line.trim())).collect();
-            if !lines.is_empty() {
-                all.insert(file.to_owned(), lines.join("\n"));
-            }
-        }
-        read_hooks(&self.common.join("hooks"), &mut all);
-        all
-    }
-
-    /// Returns the branches that somebody moved who goes by a word, each with the last commit.
-    pub fn moved_by(&self, word: &str, branches: &[String]) -> Vec<(String, String)> {
-        let moved = branches.iter().filter_map(|branch| {
-            let log = tail(&self.common.join("logs/refs/heads").join(branch))?;
-            let line = log.lines().rev().find(|line| {
-                line.split_once('\t').is_some_and(|(_, message)| message.starts_with(word))
-            })?;
-            Some((branch.clone(), line.split(' ').nth(1)?.to_owned()))
-        });
-        moved.collect()
-    }
+/// Returns the branches that somebody moved who goes by a word, each with the last commit.
+pub fn moved_by(
+    git: &Git,
+    word: &str,
+    branches: &[String],
+) -> Result<Vec<(String, String)>, GitError> {
+    let logs = git.common_dir()?.join("logs/refs/heads");
+    let moved = branches.iter().filter_map(|branch| {
+        let log = tail(&logs.join(branch))?;
+        let line = log.lines().rev().find(|line| {
+            line.split_once('\t').is_some_and(|(_, message)| message.starts_with(word))
+        })?;
+        Some((branch.clone(), line.split(' ').nth(1)?.to_owned()))
+    });
+    Ok(moved.collect())
 }
 
 /// Returns the names of the settings that differ.

@@ -48,22 +48,39 @@ pub fn follow(
     if git.is_ancestor(commit, &old)? {
         return Ok(Followed::UpToDate);
     }
-    let checkout = checkout(&git, &full)?;
     if !git.is_ancestor(&old, commit)? {
-        let place = checkout.map_or_else(|| root.to_path_buf(), |(path, _)| path);
-        let command = format!("{} merge {commit}", at(&place));
         let reason = format!("{branch} has commits that the run does not know");
-        return Ok(refused(reason, command));
+        return Ok(refused(reason, command_to_merge(root, branch, commit)?));
     }
-    match checkout {
-        None => swap(&git, &full, commit, &old),
-        Some((path, true)) => fast_forward(&path, commit, stage_equal),
-        Some((path, false)) => {
-            let place = quoted(&path.to_string_lossy());
+    match checkouts(&git, &full)?.as_slice() {
+        [] => swap(&git, &full, commit, &old),
+        [(path, true)] => fast_forward(path, commit, stage_equal),
+        [(path, false)] => {
             let reason = format!("{branch} is in the middle of a rebase in {}", path.display());
-            Ok(refused(reason, format!("git -C {place} merge --ff-only {commit}")))
+            Ok(refused(reason, switch_and_merge(path, branch, commit)))
+        }
+        [(path, _), (other, _), ..] => {
+            // In all but one of them the merge would look like staged deletions.
+            let (path, other) = (path.display(), other.display());
+            let reason = format!("{branch} is checked out in {path} and also in {other}");
+            Ok(refused(reason, command_to_merge(root, branch, commit)?))
         }
     }
+}
+
+/// Returns the one command that merges a commit into a branch, and never into another one.
+pub fn command_to_merge(root: &Path, branch: &str, commit: &str) -> Result<String, GitError> {
+    let checkouts = checkouts(&Git::new(root).plumbing(), &format!("refs/heads/{branch}"))?;
+    Ok(match checkouts.first() {
+        Some((path, true)) => format!("{} merge {commit}", at(path)),
+        Some((path, false)) => switch_and_merge(path, branch, commit),
+        None => switch_and_merge(root, branch, commit),
+    })
+}
+
+/// Git refuses to switch in the middle of something, and then nothing is merged.
+fn switch_and_merge(path: &Path, branch: &str, commit: &str) -> String {
+    format!("{0} switch {1} && {0} merge {commit}", at(path), quoted(branch))
 }
 
 fn refused(reason: String, command_to_finish: String) -> Followed {
@@ -71,20 +88,20 @@ fn refused(reason: String, command_to_finish: String) -> Followed {
 }
 
 /// Finds where a branch is checked out, and whether it is so plainly or by a rebase.
-fn checkout(git: &Git, full: &str) -> Result<Option<(PathBuf, bool)>, GitError> {
+fn checkouts(git: &Git, full: &str) -> Result<Vec<(PathBuf, bool)>, GitError> {
+    let mut found = Vec::new();
     for worktree in git.worktrees()? {
         // A worktree whose directory was deleted has no files that could be confused.
         if worktree.bare || (!worktree.path.exists() && !worktree.locked) {
             continue;
         }
         if worktree.branch.as_deref() == Some(full) {
-            return Ok(Some((worktree.path, true)));
-        }
-        if worktree.branch.is_none() && is_rebasing(&worktree.path, full) {
-            return Ok(Some((worktree.path, false)));
+            found.push((worktree.path, true));
+        } else if worktree.branch.is_none() && is_rebasing(&worktree.path, full) {
+            found.push((worktree.path, false));
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 fn is_rebasing(path: &Path, full: &str) -> bool {
@@ -96,6 +113,7 @@ fn is_rebasing(path: &Path, full: &str) -> bool {
 
 fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitError> {
     let answer = git.ask(&["update-ref", "-m", "mow: follow the run", full, commit, old])?;
+    failpoint::reach("follow.swapped");
     if answer.success {
         return Ok(Followed::Updated);
     }
@@ -106,8 +124,10 @@ fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitE
 fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Followed, GitError> {
     let git = Git::at_top(path).plumbing();
     let staged = stage(&git, commit, stage_equal)?;
+    failpoint::reach("follow.staged");
     let merge = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", commit];
     let answer = git.ask(&merge)?;
+    failpoint::reach("follow.forwarded");
     if answer.success {
         return Ok(Followed::Updated);
     }
@@ -134,7 +154,7 @@ fn stage(git: &Git, commit: &str, paths: &[String]) -> Result<Vec<String>, GitEr
             continue;
         }
         let there = git.run(&["hash-object", "--path", path, "--", path])?.text();
-        let add = ["--literal-pathspecs", "add", "--force", "--", path];
+        let add = ["--literal-pathspecs", "add", "--force", "--sparse", "--", path];
         if there == wanted && git.ask(&add)?.success {
             staged.push(path.clone());
         }
@@ -168,7 +188,7 @@ fn blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>, GitError>
 }
 
 /// Returns a word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

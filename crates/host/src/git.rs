@@ -5,6 +5,7 @@
 //! bytes in machine formats; nothing parses git's English.
 
 pub(crate) mod index;
+mod layout;
 pub(crate) mod locks;
 mod worktrees;
 
@@ -12,9 +13,12 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 
 use thiserror::Error;
+
+use layout::Layout;
 
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
@@ -40,6 +44,15 @@ const PLUMBING: &[&str] = &[
     "gc.auto=0",
     "core.fsync=committed,reference",
     "trailer.separators=:",
+];
+
+/// Without its program a repository that uses Git LFS could not be checked out at all. Its pointers
+/// are small texts, which stay as they are then.
+const WITHOUT_LFS: &[&str] = &[
+    "filter.lfs.required=false",
+    "filter.lfs.process=",
+    "filter.lfs.clean=",
+    "filter.lfs.smudge=",
 ];
 
 /// Why git gave no answer.
@@ -99,6 +112,8 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
+    /// Whether that is the top of a worktree, so that nothing above it counts.
+    only_top: bool,
     /// Settings for this call alone, as `-c` takes them.
     settings: Vec<&'static str>,
     /// Variables for this call alone.
@@ -108,7 +123,7 @@ pub struct Git {
 impl Git {
     /// Names the directory that git works in.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), settings: Vec::new(), env: Vec::new() }
+        Self { dir: dir.into(), only_top: false, settings: Vec::new(), env: Vec::new() }
     }
 
     /// Names a directory that is the top of a worktree, and nothing above it.
@@ -118,7 +133,8 @@ impl Git {
     pub fn at_top(dir: &Path) -> Self {
         let top = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
         let above = top.parent().unwrap_or(&top).as_os_str().to_owned();
-        Self::new(&top).with_env("GIT_CEILING_DIRECTORIES", above)
+        let git = Self { only_top: true, ..Self::new(&top) };
+        git.with_env("GIT_CEILING_DIRECTORIES", above)
     }
 
     /// Returns the same for our own steps, in which no hook of the user takes part.
@@ -138,6 +154,11 @@ impl Git {
     /// Returns the directory that git works in.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns where the repository lies, if that can be read without git.
+    fn layout(&self) -> Option<Layout> {
+        Layout::find(&self.dir, self.only_top)
     }
 
     /// Runs git and returns whatever it answered, also when it failed.
@@ -197,6 +218,9 @@ impl Git {
         let mut command = Command::new("git");
         command.current_dir(&self.dir).stdin(Stdio::null());
         command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+        if !has_lfs() {
+            command.args(WITHOUT_LFS.iter().flat_map(|setting| ["-c", setting]));
+        }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
         for name in SCRUBBED {
             command.env_remove(name);
@@ -206,6 +230,16 @@ impl Git {
         command.args(args);
         command
     }
+}
+
+/// Returns whether the program of Git LFS is there. Asked once: it does not come and go.
+#[expect(clippy::disallowed_methods, reason = "git will look for the program in the same way")]
+fn has_lfs() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|dir| dir.join("git-lfs").is_file())
+    })
 }
 
 #[cfg(test)]

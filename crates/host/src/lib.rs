@@ -12,15 +12,18 @@ pub mod follow;
 pub mod git;
 pub mod life;
 pub mod merge;
+pub mod own_output;
 pub mod pager;
 pub mod phase_worktree;
 pub mod probe;
 pub mod process;
+pub mod pulse;
 pub mod rescue;
 pub mod scratch;
 pub mod secret;
 pub mod shell;
 pub mod stop;
+pub mod submodules;
 
 #[cfg(test)]
 mod test_repository;

@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -54,7 +54,7 @@ pub enum LifeError {
 /// Dropping it closes this process's copy only: descendants keep theirs.
 #[derive(Debug)]
 pub struct Life {
-    _file: File,
+    file: File,
 }
 
 impl Life {
@@ -68,8 +68,15 @@ impl Life {
             None => claim(path)?,
         };
         note(&file).map_err(io)?;
+        failpoint::reach("life.noted");
         fcntl_setfd(&file, FdFlags::empty()).map_err(|errno| io(errno.into()))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+
+    /// Shows that the worker's loop goes round; see [`last_beat`].
+    pub fn beat(&self) {
+        // Who watches asks a person before anything is ended, so a beat that is lost does no harm.
+        self.file.set_modified(SystemTime::now()).ok();
     }
 }
 
@@ -127,6 +134,11 @@ pub fn holder(path: &Path) -> io::Result<Option<Started>> {
     let mut bytes = [0; NOTE_BYTES_MAX];
     let length = file.read_at(&mut bytes, 0)?;
     Ok(parse_note(&bytes[..length]))
+}
+
+/// Returns when the worker last showed that its loop goes round.
+pub fn last_beat(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn parse_note(bytes: &[u8]) -> Option<Started> {

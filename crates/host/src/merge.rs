@@ -8,12 +8,16 @@
 //! | the target has the commit with these trailers   | nothing, it is merged            |
 //! | the target contains the branch                  | nothing, it is merged            |
 //! | conflicts in code                               | nothing, they are listed         |
-//! | conflicts in shared planning files              | the target's version is taken    |
+//! | conflicts in shared planning files              | the target's version is taken,   |
+//! |                                                 | or both are joined               |
 //! | conflicts in the phase's own folder             | the branch's version is taken    |
 //! | the target moved meanwhile                      | nothing, the caller tries again  |
 //!
-//! Shared planning files that the branch changed are left out and listed. [`crate::follow`] then
-//! brings the user's branch along.
+//! Shared planning files that the branch changed are left out, listed and kept by [`keep_left_out`].
+//! [`crate::follow`] then brings the user's branch along. A merge can be made in steps, so that its
+//! result is checked before anybody sees it: [`plan`], [`seal`], [`land`].
+
+mod conflict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +26,21 @@ use thiserror::Error;
 use crate::commit::{self, CommitError, find_trailers, parse_trailers};
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
 use crate::git::{Git, GitError};
+use crate::rescue::{self, RescueError, Rescued};
+
+use conflict::{Found, merge_tree};
+
+pub use conflict::{Conflict, Kind};
 
 /// The trailers that make a merge known begin with this.
 const OUR_TRAILERS: &str = "Mow-";
 const PLAIN_FILE: &str = "100644";
+
+/// What commits of left out files begin with.
+pub const LEFT_OUT: &str = "Left out of the merge of ";
+
+/// Joins the base, ours and theirs of a file in conflict; `None` where only a person can.
+pub type Join = fn(&str, [&[u8]; 3]) -> Option<Vec<u8>>;
 
 /// A branch to merge.
 #[derive(Clone, Debug)]
@@ -42,6 +57,30 @@ pub struct Merge {
     pub own: Option<String>,
     /// Files that go into the merge with these contents.
     pub overlay: Vec<(String, Vec<u8>)>,
+    /// Joins files in conflict that have no owner.
+    pub join: Option<Join>,
+}
+
+/// A merge that can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The target as it was.
+    pub ours: String,
+    /// The branch.
+    pub theirs: String,
+    /// What comes of both.
+    pub tree: String,
+    /// The files of which the branch's version did not go in.
+    pub left_out: Vec<String>,
+}
+
+/// What is known of a merge before it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// It can be made.
+    Ready(Ready),
+    /// It was merged before, or it conflicts: there is nothing to make.
+    Not(MergeOutcome),
 }
 
 /// What came of a merge.
@@ -70,15 +109,6 @@ pub enum MergeOutcome {
     Moved,
 }
 
-/// A file in conflict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The file.
-    pub path: String,
-    /// Git's word for the conflict, such as `contents` or `modify/delete`.
-    pub kind: String,
-}
-
 /// Why a merge could not be tried.
 #[derive(Debug, Error)]
 pub enum MergeError {
@@ -94,37 +124,128 @@ pub enum MergeError {
     /// Git does not know in whose name to commit.
     #[error(transparent)]
     Identity(#[from] CommitError),
+    /// The user signs commits, and that did not work.
+    #[error("the merge could not be signed, as commit.gpgSign wants: {said}")]
+    Unsigned {
+        /// What git said.
+        said: String,
+    },
 }
 
 /// Merges a branch onto a run's reference.
 pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
+    match plan(git, merge)? {
+        Planned::Not(outcome) => Ok(outcome),
+        Planned::Ready(ready) => {
+            let commit = seal(git, merge, &ready)?;
+            land(git, merge, ready, commit)
+        }
+    }
+}
+
+/// Finds out what a merge comes to. Nothing can be seen of it but objects.
+pub fn plan(git: &Git, merge: &Merge) -> Result<Planned, MergeError> {
     let git = &git.plumbing();
     let ours = commit_of(git, &merge.run_ref)?;
     let theirs = commit_of(git, &merge.branch_commit)?;
     if let Some(commit) = merged_before(git, merge, &ours, &theirs)? {
         let whole = git.is_ancestor(&theirs, &ours)?;
-        return Ok(MergeOutcome::AlreadyMerged { commit, whole });
+        return Ok(Planned::Not(MergeOutcome::AlreadyMerged { commit, whole }));
     }
-    commit::identity_ok(git)?;
     let merged = merge_tree(git, &ours, &theirs)?;
-    let (settled, open): (Vec<Conflict>, Vec<Conflict>) =
-        merged.conflicts.into_iter().partition(|conflict| merge.settles(&conflict.path));
+    failpoint::reach("merge.tree.made");
+    let (settled, open): (Vec<Found>, Vec<Found>) =
+        merged.conflicts.into_iter().partition(|found| merge.settles(&found.conflict.path));
+    let (joined, open) = merge.join_all(git, open)?;
     if !open.is_empty() {
-        return Ok(MergeOutcome::Conflict { files: open });
+        return Ok(Planned::Not(MergeOutcome::Conflict { files: open }));
     }
-    let tree = merge.settle(git, [&ours, &theirs, &merged.tree], &settled)?;
-    let left_out = merge.left_out(git, [&ours, &theirs, &tree])?;
-    let commit = commit_tree(git, &tree, [&ours, &theirs], &merge.message)?;
+    let settled: Vec<_> = settled.into_iter().map(|found| found.conflict).collect();
+    let tree = merge.settle(git, [&ours, &theirs, &merged.tree], (&settled, joined))?;
+    merge.ready(git, ours, theirs, tree).map(Planned::Ready)
+}
+
+/// Takes a tree in which somebody settled the conflicts with `ours` for the result; what has an owner
+/// comes from the owner nevertheless.
+pub fn settled(git: &Git, merge: &Merge, ours: &str, tree: &str) -> Result<Ready, MergeError> {
+    let git = &git.plumbing();
+    let theirs = commit_of(git, &merge.branch_commit)?;
+    let tree = merge.settle(git, [ours, &theirs, tree], (&[], Vec::new()))?;
+    merge.ready(git, ours.to_owned(), theirs, tree)
+}
+
+/// Makes the commit of a merge, which nobody can see yet.
+pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeError> {
+    let git = &git.plumbing();
+    commit::identity_ok(git)?;
+    let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)?;
+    failpoint::reach("merge.commit.made");
+    Ok(commit)
+}
+
+/// Merges two commits in memory, without regard to what was merged before; returns a commit that is
+/// for no reference, or the conflicts.
+pub fn glimpse(git: &Git, merge: &Merge) -> Result<Result<String, Vec<Conflict>>, MergeError> {
+    let git = &git.plumbing();
+    let (ours, theirs) = (&merge.run_ref, &merge.branch_commit);
+    let merged = merge_tree(git, ours, theirs)?;
+    let open = merged.conflicts.into_iter().map(|found| found.conflict);
+    let open: Vec<_> = open.filter(|conflict| !merge.settles(&conflict.path)).collect();
+    if !open.is_empty() {
+        return Ok(Err(open));
+    }
+    let (ours, theirs) = (ours.clone(), theirs.clone());
+    let ready = Ready { ours, theirs, tree: merged.tree, left_out: Vec::new() };
+    Ok(Ok(sketch(git, &ready)?))
+}
+
+/// Makes a commit of a merge that is only tried: in nobody's name, and never for a reference.
+pub fn sketch(git: &Git, ready: &Ready) -> Result<String, GitError> {
+    let parents = [ready.ours.clone(), ready.theirs.clone()];
+    rescue::commit_tree(&git.plumbing(), &ready.tree, &parents, "A merge that is tried")
+}
+
+/// Moves the reference to the merge, if it still is where it was.
+pub fn land(
+    git: &Git,
+    merge: &Merge,
+    ready: Ready,
+    commit: String,
+) -> Result<MergeOutcome, MergeError> {
+    let git = &git.plumbing();
+    let Ready { ours, left_out, .. } = ready;
     let swap = ["update-ref", "-m", "mow: merge", &merge.run_ref, &commit, &ours];
-    let swapped = git.ask(&swap)?;
-    if swapped.success {
-        return Ok(MergeOutcome::Merged { commit, left_out });
+    if !git.ask(&swap)?.success {
+        if git.commit_of(&merge.run_ref)?.as_ref() != Some(&ours) {
+            return Ok(MergeOutcome::Moved);
+        }
+        git.run(&swap)?;
     }
-    if git.commit_of(&merge.run_ref)?.as_ref() != Some(&ours) {
-        return Ok(MergeOutcome::Moved);
-    }
-    git.run(&swap)?;
+    failpoint::reach("merge.ref.moved");
     Ok(MergeOutcome::Merged { commit, left_out })
+}
+
+/// Keeps what was left out of a merge, as a commit on top of it; `None` when that is nothing.
+pub fn keep_left_out(
+    git: &Git,
+    (name, branch): (&str, &str),
+    merged: &str,
+    left_out: &[String],
+) -> Result<Option<Rescued>, RescueError> {
+    let git = &git.plumbing();
+    let paths: Vec<&str> = left_out.iter().map(String::as_str).collect();
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let set = tree_entries(git, branch, &paths)?;
+    let is_set = |path: &str| set.iter().any(|entry| entry.path == path.as_bytes());
+    let removed: Vec<_> =
+        paths.iter().filter(|p| !is_set(p)).map(|p| p.as_bytes().to_vec()).collect();
+    let index = PrivateIndex::empty(git)?;
+    index.read_tree(merged)?;
+    index.edit(&removed, &set)?;
+    rescue::keep_tree(git, name, (&index.write_tree()?, merged), &format!("{LEFT_OUT}{name}"))
+        .map(Some)
 }
 
 /// Commits files with these contents on top of a reference; returns where it stands then.
@@ -146,18 +267,22 @@ pub fn overlay(
         keep_from_ours: Vec::new(),
         own: None,
         overlay: files.to_vec(),
+        join: None,
     };
-    let tree = job.settle(git, [&ours, &ours, &ours], &[])?;
+    let tree = job.settle(git, [&ours, &ours, &ours], (&[], Vec::new()))?;
     if git.run(&["rev-parse", &format!("{ours}^{{tree}}")])?.text() == tree {
         return Ok(ours);
     }
-    let commit = git.run(&["commit-tree", &tree, "-p", &ours, "-m", message])?.text();
+    let commit = commit_tree(git, &tree, &[&ours], message)?;
+    failpoint::reach("overlay.commit.made");
     git.run(&["update-ref", "-m", "mow: planning files", run_ref, &commit, &ours])?;
+    failpoint::reach("overlay.ref.moved");
     Ok(commit)
 }
 
 impl Merge {
-    fn is_own(&self, path: &str) -> bool {
+    /// Returns whether a file belongs to the branch.
+    pub fn is_own(&self, path: &str) -> bool {
         self.own.as_deref().is_some_and(|own| is_below(path, own))
     }
 
@@ -168,6 +293,46 @@ impl Merge {
     /// Returns whether a conflict in this file has an answer.
     fn settles(&self, path: &str) -> bool {
         self.is_own(path) || self.is_kept(path)
+    }
+
+    /// Joins the files in conflict that can be; returns the rest.
+    fn join_all(
+        &self,
+        git: &Git,
+        open: Vec<Found>,
+    ) -> Result<(Vec<Entry>, Vec<Conflict>), GitError> {
+        let (mut joined, mut left) = (Vec::new(), Vec::new());
+        for Found { conflict, versions } in open {
+            let text = |stage: usize| match versions.of(stage) {
+                Some((_, object)) => Ok(git.run(&["cat-file", "blob", object])?.stdout),
+                None => Ok(Vec::new()),
+            };
+            let path = &conflict.path;
+            let both = self.join.zip(versions.of(2)).filter(|_| versions.of(3).is_some());
+            let bytes = match both {
+                Some((join, _)) => join(path, [&text(1)?, &text(2)?, &text(3)?]),
+                None => None,
+            };
+            let (Some((_, (mode, _))), Some(bytes)) = (both, bytes) else {
+                left.push(conflict);
+                continue;
+            };
+            let object = git.run_with(&["hash-object", "-w", "--stdin"], &bytes)?.text();
+            let (path, mode) = (path.as_bytes().to_vec(), mode.to_owned());
+            joined.push(Entry { path, mode, object });
+        }
+        Ok((joined, left))
+    }
+
+    fn ready(
+        &self,
+        git: &Git,
+        ours: String,
+        theirs: String,
+        tree: String,
+    ) -> Result<Ready, MergeError> {
+        let left_out = self.left_out(git, [&ours, &theirs, &tree])?;
+        Ok(Ready { ours, theirs, tree, left_out })
     }
 
     /// Returns the files of a tree that have an owner.
@@ -186,12 +351,12 @@ impl Merge {
         &self,
         git: &Git,
         [ours, theirs, merged]: [&str; 3],
-        settled: &[Conflict],
+        (settled, joined): (&[Conflict], Vec<Entry>),
     ) -> Result<String, GitError> {
         let (ours, theirs) = (self.entries(git, ours)?, self.entries(git, theirs)?);
         let merged_entries = self.entries(git, merged)?;
         let in_conflict: BTreeSet<&[u8]> = settled.iter().map(|c| c.path.as_bytes()).collect();
-        let (mut removed, mut set) = (Vec::new(), Vec::new());
+        let (mut removed, mut set) = (Vec::new(), joined);
         let paths: BTreeSet<&Vec<u8>> =
             ours.keys().chain(theirs.keys()).chain(merged_entries.keys()).collect();
         for path in paths {
@@ -288,66 +453,27 @@ fn merged_before(
     Ok(git.is_ancestor(theirs, ours)?.then(|| ours.to_owned()))
 }
 
-/// What `git merge-tree` made of two commits.
-struct Merged {
-    tree: String,
-    conflicts: Vec<Conflict>,
-}
-
-fn merge_tree(git: &Git, ours: &str, theirs: &str) -> Result<Merged, GitError> {
-    let args = ["merge-tree", "--write-tree", "-z", "--messages", ours, theirs];
-    let answer = git.ask(&args)?;
-    match answer.code {
-        Some(0 | 1) => Ok(parse_merge_tree(&answer.stdout, answer.success)),
-        // Once more for the error.
-        _ => git.run(&args).map(|answer| parse_merge_tree(&answer.stdout, true)),
-    }
-}
-
-/// Reads the tree, then the files in conflict, then what git says about which of them.
-fn parse_merge_tree(output: &[u8], is_clean: bool) -> Merged {
-    let text = String::from_utf8_lossy(output);
-    let mut words = text.split('\0');
-    let tree = words.next().unwrap_or_default().to_owned();
-    let mut paths: BTreeSet<String> = words
-        .by_ref()
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| Some(line.split_once('\t')?.1.to_owned()))
-        .collect();
-    let mut kinds: BTreeMap<String, String> = BTreeMap::new();
-    while let Some(count) = words.next().and_then(|count| count.parse::<usize>().ok()) {
-        let about: Vec<&str> = words.by_ref().take(count).collect();
-        let (kind, _sentence) = (words.next().unwrap_or_default(), words.next());
-        if let Some(kind) = kind.strip_prefix("CONFLICT (").and_then(|kind| kind.strip_suffix(')'))
-        {
-            for path in about {
-                kinds.entry(path.to_owned()).or_insert_with(|| kind.to_owned());
-            }
-        }
-    }
-    if is_clean {
-        return Merged { tree, conflicts: Vec::new() };
-    }
-    if paths.is_empty() {
-        // Git knows conflicts that leave no file behind.
-        paths.extend(kinds.keys().cloned());
-    }
-    let kind = |path: &str| kinds.get(path).cloned().unwrap_or_else(|| "contents".to_owned());
-    let conflicts = paths.into_iter().map(|path| Conflict { kind: kind(&path), path }).collect();
-    Merged { tree, conflicts }
-}
-
+/// Makes a commit, signed where the user signs commits.
 fn commit_tree(
     git: &Git,
     tree: &str,
-    parents: [&str; 2],
+    parents: &[&str],
     message: &str,
-) -> Result<String, GitError> {
-    let mut args = vec!["commit-tree", tree, "-p", parents[0], "-p", parents[1], "-F", "-"];
+) -> Result<String, MergeError> {
+    let mut args = vec!["commit-tree", tree];
+    args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
+    args.extend(["-F", "-"]);
     // Unlike `git commit`, this command does not look at the setting itself.
-    let sign = git.ask(&["config", "--type=bool", "commit.gpgSign"])?;
-    if sign.text() == "true" {
+    let sign = git.ask(&["config", "--type=bool", "commit.gpgSign"])?.text() == "true";
+    if sign {
         args.push("-S");
+    }
+    let answer = git.ask_with(&args, message.as_bytes())?;
+    if answer.success {
+        return Ok(answer.text());
+    }
+    if sign {
+        return Err(MergeError::Unsigned { said: answer.complaint() });
     }
     Ok(git.run_with(&args, message.as_bytes())?.text())
 }

@@ -140,7 +140,7 @@ pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError
         if reused { mend(&git, prepare, &base, &mut rescued)? } else { add(&git, prepare, &base)? };
     let worktree = Git::at_top(&prepare.path).plumbing();
     let behind = !catch_up(&worktree, prepare, &base, &mut rescued)?;
-    let head = worktree.run(&["rev-parse", "HEAD"])?.text();
+    let head = worktree.commit_of("HEAD")?.unwrap_or_default();
     Ok(Prepared { path: prepare.path.clone(), head, reused, created_branch, behind, rescued })
 }
 
@@ -152,6 +152,10 @@ impl Prepare {
 }
 
 fn check_branch(git: &Git, branch: &str) -> Result<(), WorktreeError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !branch.is_empty() && !branch.starts_with('-') && branch.chars().all(is_plain) {
+        return Ok(());
+    }
     let full = format!("refs/heads/{branch}");
     if branch.starts_with('-') || !git.ask(&["check-ref-format", &full])?.success {
         return Err(WorktreeError::BadBranch { branch: branch.to_owned() });
@@ -217,7 +221,9 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
     } else {
         vec![path, branch]
     };
+    failpoint::reach("worktree.add.before");
     git.run(&[&words[..], &rest].concat())?;
+    failpoint::reach("worktree.added");
     Ok(is_new)
 }
 
@@ -251,6 +257,7 @@ fn mend(
         true => args.extend(["-b", &prepare.branch, base]),
         false => args = vec!["checkout", "--quiet", "--force", &prepare.branch, "--"],
     }
+    failpoint::reach("worktree.mend.before");
     worktree.run(&args)?;
     Ok(is_new)
 }
@@ -296,15 +303,24 @@ fn catch_up(
     base: &str,
     rescued: &mut Vec<Rescued>,
 ) -> Result<bool, WorktreeError> {
-    if worktree.is_ancestor(base, "HEAD")? {
+    let head = worktree.commit_of("HEAD")?.unwrap_or_else(|| "HEAD".to_owned());
+    if worktree.is_ancestor(base, &head)? {
         return Ok(true);
     }
-    if !worktree.is_ancestor("HEAD", base)? {
+    if !worktree.is_ancestor(&head, base)? {
         return Ok(false);
     }
     rescued.extend(rescue::reset_to(worktree, prepare.rescue_name(), "HEAD")?);
     worktree.run(&["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", base])?;
+    failpoint::reach("worktree.caught_up");
     Ok(true)
+}
+
+/// Returns whether somebody merges in a worktree, by hand, and has not finished.
+pub fn is_merging(path: &Path) -> bool {
+    let Ok(link) = fs::read_to_string(path.join(".git")) else { return false };
+    let own = link.trim_end().strip_prefix("gitdir: ");
+    own.is_some_and(|own| Path::new(own).join("MERGE_HEAD").exists())
 }
 
 /// Keeps the home of the worktrees out of git without touching the user's files.
@@ -334,7 +350,9 @@ fn ignore(git: &Git, root: &Path, path: &Path) -> Result<(), WorktreeError> {
     let close = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
     let mut exclude =
         fs::OpenOptions::new().append(true).create(true).open(&file).map_err(failed)?;
-    exclude.write_all(format!("{close}{line}\n").as_bytes()).map_err(failed)
+    exclude.write_all(format!("{close}{line}\n").as_bytes()).map_err(failed)?;
+    failpoint::reach("worktree.ignored");
+    Ok(())
 }
 
 #[cfg(test)]

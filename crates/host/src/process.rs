@@ -24,7 +24,7 @@ use crate::life::{self, LifeError};
 
 #[cfg(target_os = "linux")]
 use linux as os;
-pub(crate) use os::{this, wait_for_programs};
+pub(crate) use os::{cpu_of_tree, this, wait_for_programs};
 #[cfg(not(target_os = "linux"))]
 use other as os;
 
@@ -92,7 +92,8 @@ pub struct StartWorker {
     pub env: Vec<(String, String)>,
     /// Where it runs.
     pub cwd: PathBuf,
-    /// The file that its output is appended to.
+    /// The file that its output is appended to; the worker keeps it short with
+    /// [`crate::own_output::OwnOutput`].
     pub log: PathBuf,
     /// Its life lock, which it must take over with [`crate::life::Life::hold`].
     pub life: PathBuf,
@@ -107,11 +108,13 @@ pub fn start_worker(start: &StartWorker) -> Result<Started, ProcessError> {
     let output = OpenOptions::new().append(true).create(true).open(&start.log).map_err(log)?;
     let errors = output.try_clone().map_err(log)?;
     let life = life::claim(&start.life)?;
+    failpoint::reach("spawn.claimed");
     let mut command = Command::new(&start.exe);
     command.args(&start.args).envs(start.env.iter().cloned()).current_dir(&start.cwd);
     command.stdin(Stdio::from(life)).stdout(output).stderr(errors);
     let failed = |source| ProcessError::Start { exe: start.exe.clone(), source };
     let mut child = command.spawn().map_err(failed)?;
+    failpoint::reach("spawn.started");
     let pid = child.id();
     // Not reaped yet, so its number is still its own.
     let started = Started { pid, start_time: os::start_time(pid).unwrap_or(0) };
@@ -141,6 +144,11 @@ pub fn become_session_leader() -> io::Result<()> {
 /// Asks one process to end; `false` when it is gone already.
 pub fn terminate(process: Started) -> io::Result<bool> {
     os::terminate(process)
+}
+
+/// Returns whether a process was made to stand still by a signal, and lives.
+pub fn is_stopped(process: Started) -> bool {
+    os::is_stopped(process)
 }
 
 /// Waits until a worker is gone, ends what it left behind, and waits until that is gone too.

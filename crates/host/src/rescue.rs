@@ -9,9 +9,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::git::index::PrivateIndex;
+use crate::git::index::{Entry, PrivateIndex};
 use crate::git::{Git, GitError, locks, parse_names};
 
+/// What commits of uncommitted work begin with.
+pub const UNCOMMITTED: &str = "Uncommitted work of ";
 /// How often another process may take the number that we were about to use.
 const TRIES_MAX: usize = 100;
 
@@ -77,8 +79,9 @@ pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError
     if let Some(known) = find(&git, name, &tree, &parents)? {
         return Ok(Some(known));
     }
-    let message = format!("Uncommitted work of {name}");
+    let message = format!("{UNCOMMITTED}{name}");
     let commit = commit_tree(&git, &tree, &parents, &message)?;
+    failpoint::reach("rescue.commit.made");
     keep(&git, name, &commit).map(Some)
 }
 
@@ -99,6 +102,7 @@ pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError>
         let args = ["update-ref", "-m", &message, &reference, commit, ""];
         let made = git.ask(&args)?;
         if made.success {
+            failpoint::reach("rescue.ref.made");
             return Ok(Rescued { name: reference, commit: commit.to_owned() });
         }
         if git.commit_of(&reference)?.is_none() {
@@ -106,6 +110,40 @@ pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError>
         }
     }
     Err(RescueError::Crowded { prefix })
+}
+
+/// Keeps a tree as a commit on top of another; what is kept so under this name already is found again.
+pub(crate) fn keep_tree(
+    git: &Git,
+    name: &str,
+    (tree, on): (&str, &str),
+    message: &str,
+) -> Result<Rescued, RescueError> {
+    let parents = [on.to_owned()];
+    if let Some(known) = find(git, name, tree, &parents)? {
+        return Ok(known);
+    }
+    keep(git, name, &commit_tree(git, tree, &parents, message)?)
+}
+
+/// Keeps files that git does not carry, by the names they shall have, before they are replaced.
+pub fn keep_files(
+    git: &Git,
+    name: &str,
+    files: &[(String, Vec<u8>)],
+) -> Result<Option<Rescued>, RescueError> {
+    let git = &git.plumbing();
+    let (Some(head), false) = (git.commit_of("HEAD")?, files.is_empty()) else { return Ok(None) };
+    let mut set = Vec::new();
+    for (path, bytes) in files {
+        let object = git.run_with(&["hash-object", "-w", "--stdin"], bytes)?.text();
+        set.push(Entry { path: path.as_bytes().to_vec(), mode: "100644".to_owned(), object });
+    }
+    let index = PrivateIndex::empty(git)?;
+    index.read_tree(&head)?;
+    index.edit(&[], &set)?;
+    let message = format!("{UNCOMMITTED}{name}");
+    keep_tree(git, name, (&index.write_tree()?, &head), &message).map(Some)
 }
 
 /// Brings a worktree back to a commit, after all that this would lose has been kept.
@@ -127,7 +165,9 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
     // In this order, because the reset may change what is ignored, and ignored files are not kept:
     // only what the rescue saw may go.
     git.run(&["clean", "--quiet", "-d", "--force"])?;
+    failpoint::reach("rescue.cleaned");
     git.run(&["reset", "--quiet", "--hard", &commit])?;
+    failpoint::reach("rescue.reset");
     Ok(kept)
 }
 
@@ -205,8 +245,9 @@ fn same_tree(git: &Git, left: &str, right: &str) -> bool {
 /// Puts all files of the worktree into the index, as they are.
 fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
     let git = index.git();
-    if git.ask(&["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--ignore-errors"])?.success
-    {
+    // Also what lies outside of the part that is checked out: a reset would remove it.
+    let add = ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--sparse", "--ignore-errors"];
+    if git.ask(&add)?.success {
         return Ok(());
     }
     let mut left = git.run(&["ls-files", "--others", "--exclude-standard", "-z"])?.stdout;
@@ -225,7 +266,7 @@ fn empty_tree(git: &Git) -> Result<String, GitError> {
 }
 
 /// Makes a commit in our own name: the user need not have one for us to keep work.
-fn commit_tree(
+pub(crate) fn commit_tree(
     git: &Git,
     tree: &str,
     parents: &[String],

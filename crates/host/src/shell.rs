@@ -1,7 +1,8 @@
 //! Runs one shell command of the project, such as a plan's verify command, within bounds.
 //!
-//! It gets a process group of its own, which is ended as a whole when the command takes too long,
-//! says nothing for too long, or is stopped, and also when it left something running behind it.
+//! It gets a process group of its own, which is ended as a whole when the command takes too long or
+//! is stopped, and also when it left something running behind it. One that shows no sign of life is
+//! reported and goes on.
 //! Whoever leaves the group is found by the worker's token (see [`crate::process::end_token`]).
 //! Output goes to a bounded log. Doing it again writes the log anew.
 
@@ -19,6 +20,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use thiserror::Error;
 
 use crate::bounded_log::BoundedLog;
+use crate::pulse::{Pulse, Sign};
 use crate::stop::{Stop, poll_until};
 
 /// How long a command that was asked to end may clear up.
@@ -48,8 +50,10 @@ pub struct ShellJob {
     pub log: PathBuf,
     /// How long it may take.
     pub wall_max: Option<Duration>,
-    /// How long it may say nothing.
-    pub silence_max: Option<Duration>,
+    /// After how long without a sign of life it is stuck; `None` when nobody wants to know.
+    pub stuck_after: Option<Duration>,
+    /// The files and directories whose changes are signs of life.
+    pub watched: Vec<PathBuf>,
 }
 
 /// How a command ended.
@@ -61,8 +65,6 @@ pub enum End {
     Signalled(i32),
     /// It took longer than it may.
     TooLong,
-    /// It said nothing for longer than it may.
-    Silent,
     /// It was stopped.
     Stopped,
 }
@@ -115,12 +117,16 @@ pub enum ShellError {
     },
 }
 
-/// Runs a command and waits for its end.
-pub fn run(job: &ShellJob, stop: &Stop) -> Result<ShellEnd, ShellError> {
+/// Runs a command and waits for its end; says meanwhile when it is stuck, and when no more.
+pub fn run(
+    job: &ShellJob,
+    stop: &Stop,
+    notice: &mut dyn FnMut(Sign),
+) -> Result<ShellEnd, ShellError> {
     let log = |source| ShellError::Log { path: job.log.clone(), source };
     let start = Instant::now();
     let mut running = Running::start(job)?;
-    let cause = running.watch(job, stop);
+    let cause = running.watch(job, stop, notice);
     // Whatever happened, nothing of it keeps running.
     let status = running.end(cause.as_ref().is_ok_and(Option::is_none))?;
     let cause = cause?;
@@ -144,6 +150,7 @@ struct Running {
     log_path: PathBuf,
     log: BoundedLog,
     tail: Vec<u8>,
+    pulse: Option<Pulse>,
 }
 
 impl Running {
@@ -168,6 +175,7 @@ impl Running {
             log_path: job.log.clone(),
             log,
             tail: Vec::new(),
+            pulse: None,
         };
         match notice_exit(group, exit_writer) {
             Ok(()) => Ok(running),
@@ -179,23 +187,31 @@ impl Running {
     }
 
     /// Follows the output until the shell exits or has to end; returns why it has to.
-    fn watch(&mut self, job: &ShellJob, stop: &Stop) -> Result<Option<End>, ShellError> {
+    fn watch(
+        &mut self,
+        job: &ShellJob,
+        stop: &Stop,
+        notice: &mut dyn FnMut(Sign),
+    ) -> Result<Option<End>, ShellError> {
         let start = Instant::now();
+        let pulse = |after| Pulse::new(after, self.child.id(), &job.watched);
+        self.pulse = job.stuck_after.map(pulse);
         while !self.has_exited {
             let now = Instant::now();
             let too_long_at = job.wall_max.map(|max| start + max);
-            let silent_at = job.silence_max.map(|max| self.said_at + max);
             if stop.is_stopped() {
                 return Ok(Some(End::Stopped));
             }
             if too_long_at.is_some_and(|at| at <= now) {
                 return Ok(Some(End::TooLong));
             }
-            if silent_at.is_some_and(|at| at <= now) {
-                return Ok(Some(End::Silent));
+            let said_at = self.said_at;
+            if let Some(sign) = self.pulse.as_mut().and_then(|pulse| pulse.look(now, said_at)) {
+                notice(sign);
             }
-            let next = [too_long_at, silent_at].into_iter().flatten().min();
-            self.step(next.map(|at| at - now), Some(stop))?;
+            let look_at = self.pulse.as_ref().map(Pulse::next);
+            let next = [too_long_at, look_at].into_iter().flatten().min();
+            self.step(next.map(|at| at.saturating_duration_since(now)), Some(stop))?;
         }
         Ok(None)
     }
@@ -290,6 +306,9 @@ impl Running {
             return Ok(());
         }
         self.said_at = Instant::now();
+        if let Some(pulse) = &mut self.pulse {
+            pulse.hear(&bytes[..length]);
+        }
         self.tail.extend_from_slice(&bytes[..length]);
         self.tail.drain(..self.tail.len().saturating_sub(TAIL_BYTES));
         let failed = |source| ShellError::Log { path: self.log_path.clone(), source };
@@ -301,6 +320,7 @@ fn spawn(job: &ShellJob, output: PipeWriter) -> io::Result<Child> {
     let mut command = Command::new(&job.program);
     command.arg("-c").arg(&job.script).current_dir(&job.cwd).envs(job.env.iter().cloned());
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
+    failpoint::hide(&mut command);
     command.spawn()
 }
 

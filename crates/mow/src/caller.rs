@@ -10,7 +10,7 @@ use std::path::Path;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
 use mow_core::worker::Event;
-use mow_engine::lead::lead_lock;
+use mow_engine::lead::lead_lock_for_run;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
 use mow_store::journal::Journal;
@@ -32,10 +32,11 @@ pub(crate) struct Worker {
 
 /// Returns the worker that is calling; `None` for a person, or when no run is live.
 pub(crate) fn worker(context: &Context) -> Result<Option<Worker>, Failure> {
-    if !is_led(&context.project)? {
-        return Ok(None);
-    }
-    named_worker().map_or_else(|| listed_worker(context), |worker| Ok(Some(worker)))
+    let worker = named_worker().map_or_else(|| listed_worker(context), |named| Ok(Some(named)))?;
+    // It may be anywhere in its worktree, so it is the run that tells which project it works for.
+    let Some(worker) = worker else { return Ok(None) };
+    let lock = lead_lock_for_run(&context.project.engine_dir, &worker.run);
+    Ok(disk::is_locked(&lock)?.then_some(worker))
 }
 
 /// Reads the worker out of the variables that mow gives its agents.
@@ -59,11 +60,6 @@ fn listed_worker(context: &Context) -> Result<Option<Worker>, Failure> {
         run: claim.run.clone().unwrap_or_default(),
         attempt: claim.attempt.clone().unwrap_or_else(|| "1".to_owned()),
     }))
-}
-
-/// Returns whether a lead is alive; looks without creating anything.
-fn is_led(project: &Project) -> Result<bool, Failure> {
-    Ok(disk::is_locked(&lead_lock(project))?)
 }
 
 impl Worker {

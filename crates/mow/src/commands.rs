@@ -16,6 +16,7 @@ mod init;
 mod install;
 mod log;
 mod manual;
+mod merge;
 mod message;
 mod milestone;
 mod overview;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Events(events::Args),
     /// Make a run happen again from its journal, and check it
     Replay(replay::Args),
+    /// Merge finished phases by hand, the way a run does it
+    Merge(merge::Args),
     /// Bring back work that was put aside
     #[command(subcommand)]
     Rescue(Family<rescue::Rescue>),
@@ -249,6 +252,7 @@ impl Command {
             | Self::Log(_)
             | Self::Events(_)
             | Self::Replay(_)
+            | Self::Merge(_)
             | Self::Rescue(_)
             | Self::CloseShop(_)
             | Self::Demo(_)
@@ -320,6 +324,7 @@ impl Command {
             Self::Log(args) => log::run(context, args),
             Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),
+            Self::Merge(args) => merge::run(context, args),
             Self::Rescue(command) => command.run(context),
             Self::CloseShop(args) => close_shop::run(context, args),
             Self::Demo(args) => demo::run(context, args),

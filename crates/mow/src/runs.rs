@@ -241,8 +241,11 @@ pub(crate) fn lead_pid(project: &Project) -> Result<Option<u32>, Failure> {
 /// Finds the directory of a run by its name, or of the newest one.
 pub(crate) fn find(project: &Project, name: Option<&str>) -> Result<Option<RunDir>, Failure> {
     let runs = run_files::runs(&project.engine_dir)?;
-    let Some(name) = name.or(runs.last().map(String::as_str)) else { return Ok(None) };
-    if !runs.iter().any(|run| run == name) {
+    // One of another project in the repository is shown to whoever names it.
+    let Some(name) = name.map(str::to_owned).or(run_files::latest(project)?) else {
+        return Ok(None);
+    };
+    if !runs.contains(&name) {
         let message = format!("there is no run `{name}`");
         let newest: Vec<_> = runs.iter().rev().take(5).cloned().collect();
         let hint = if newest.is_empty() {
@@ -252,7 +255,7 @@ pub(crate) fn find(project: &Project, name: Option<&str>) -> Result<Option<RunDi
         };
         return Err(Failure::refused(message).hint(hint));
     }
-    let dir = RunDir::new(&project.engine_dir, name);
+    let dir = RunDir::new(&project.engine_dir, &name);
     dir.map(Some).map_err(|error| Failure::refused(error.to_string()))
 }
 

@@ -3,7 +3,7 @@
 //! Only decides and renders; the caller reads and writes the file under the engine's lock, so that
 //! of any number of claimants exactly one finds the phase free. Start with [`Claims::take`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,10 +55,7 @@ pub fn path(project: &Project) -> PathBuf {
 
 /// Returns what tells the projects of one repository apart: the root below the top.
 pub fn project_key(project: &Project) -> String {
-    let Some(repository) = &project.repository else { return String::new() };
-    let tops = [Some(repository.top.as_path()), repository.main_top.as_deref()];
-    let below = tops.into_iter().flatten().find_map(|top| project.root.strip_prefix(top).ok());
-    below.unwrap_or(Path::new("")).display().to_string()
+    project.below_top().display().to_string()
 }
 
 impl Claims {

@@ -174,6 +174,7 @@ pub fn strays(dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
 pub fn create_dir(path: &Path) -> Result<(), DiskError> {
     let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.is_dir()).collect();
     fs::create_dir_all(path).map_err(DiskError::io("create directory", path))?;
+    failpoint::reach("disk.dir.made");
     // Also for one that is there: whoever made it may have been killed before it was durable.
     sync_parent(path)?;
     missing.iter().skip(1).try_for_each(|dir| sync_parent(dir))
@@ -296,6 +297,7 @@ impl Writer {
         for dir in missing.iter().rev() {
             let entry = self.place.entry(dir)?;
             fs::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
+            failpoint::reach("disk.dir.created");
             sync_parent(&entry)?;
         }
         Ok(if missing.is_empty() { Change::Unchanged } else { Change::Written })
@@ -356,7 +358,10 @@ impl Writer {
     ) -> Result<Change, DiskError> {
         let entry = self.place.entry(path)?;
         match remove(&entry) {
-            Ok(()) => sync_parent(&entry).map(|()| Change::Written),
+            Ok(()) => {
+                failpoint::reach("disk.removed");
+                sync_parent(&entry).map(|()| Change::Written)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Change::Unchanged),
             Err(error) => Err(DiskError::io("remove", &entry)(error)),
         }

@@ -152,16 +152,19 @@ impl Journal {
     /// off, and a file that is damaged or belongs to something else is refused.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Vec<Record>), JournalError> {
         let mut file = JournalFile::open(path)?;
+        failpoint::reach("journal.open.made");
         let mut pen = Pen::new(header.clone());
         file.locked(WAIT_DEFAULT, |file| {
             pen.take_in(file)?;
             if pen.place.header.is_none() { pen.begin(file) } else { Ok(()) }
         })?;
+        failpoint::reach("journal.open.begun");
         file.sync()?;
         let records = std::mem::take(&mut pen.found);
         if records.is_empty() {
             // Whoever made the file may have been killed before its name was durable.
             file.sync_name()?;
+            failpoint::reach("journal.open.named");
         }
         Ok((Self { file, pen, unsynced: false }, records))
     }
@@ -181,6 +184,20 @@ impl Journal {
     /// When this fails, nothing is acknowledged. Of several bodies the first ones may be in the
     /// file, as after a crash; [`Self::catch_up`] then returns them.
     pub fn append<T: Serialize>(&mut self, at: u64, bodies: &[T]) -> Result<u64, JournalError> {
+        let last = self.append_unsynced(at, bodies)?;
+        failpoint::reach("journal.sync.before");
+        self.sync()?;
+        failpoint::reach("journal.synced");
+        Ok(last)
+    }
+
+    /// Appends records without a sync, for what may be lost in a power failure together with all
+    /// who read it. Whatever is appended durably later makes them durable, too.
+    pub fn append_unsynced<T: Serialize>(
+        &mut self,
+        at: u64,
+        bodies: &[T],
+    ) -> Result<u64, JournalError> {
         self.must_be_synced()?;
         let Self { file, pen, .. } = self;
         file.locked(WAIT_DEFAULT, |file| {
@@ -192,7 +209,6 @@ impl Journal {
                 pen.take_in(file).ok();
             })
         })?;
-        self.sync()?;
         Ok(self.last_seq())
     }
 

@@ -26,6 +26,7 @@ pub mod phase_files;
 pub mod phase_removal;
 pub mod plan;
 pub mod planning_copy;
+pub mod planning_join;
 pub mod project;
 pub mod references;
 pub mod requirements;

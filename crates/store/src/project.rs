@@ -13,12 +13,16 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use mow_core::slug::slug;
 use thiserror::Error;
 
 use repository::Repository;
 
 /// The name of the directory that makes a directory a project.
 const PLANNING: &str = ".planning";
+
+/// How many letters of a project's path its tag has at most.
+const TAG_LETTERS: usize = 24;
 
 /// Why no project was found.
 #[derive(Debug, Error)]
@@ -100,6 +104,31 @@ impl Project {
         };
         let there = main.join(below_top);
         Self::find_or_cwd(if there.is_dir() { &there } else { main })
+    }
+
+    /// Where the project lies below the top of its repository; empty at the top and outside of git.
+    pub fn below_top(&self) -> &Path {
+        let Some(repository) = &self.repository else { return Path::new("") };
+        let tops = [Some(repository.top.as_path()), repository.main_top.as_deref()];
+        let mut below =
+            tops.into_iter().flatten().filter_map(|top| self.root.strip_prefix(top).ok());
+        below.next().unwrap_or(Path::new(""))
+    }
+
+    /// A plain word that tells this project apart from others in its repository, the same in every
+    /// worktree; empty for the one at the top.
+    ///
+    /// It is a part of what the projects of a repository keep side by side: runs, locks, homes of
+    /// worktrees, branches.
+    pub fn tag(&self) -> String {
+        let below = self.below_top().as_os_str();
+        if !self.planned || below.is_empty() {
+            return String::new();
+        }
+        // Letters are for people; the digits tell `a/b` from `a-b`.
+        let letters: String = slug(&below.to_string_lossy()).chars().take(TAG_LETTERS).collect();
+        let digits = format!("{:08x}", fnv1a(below.as_bytes()) >> 32);
+        format!("{}-{digits}", letters.trim_end_matches('-')).trim_start_matches('-').to_owned()
     }
 
     /// The file to lock before writing anything of this project.

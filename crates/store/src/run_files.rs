@@ -18,12 +18,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use mow_core::phase::PhaseNumber;
 use thiserror::Error;
 
 use crate::disk::{self, DiskError};
 use crate::journal::Header;
+use crate::project::Project;
 use crate::worktree_home::is_plain_name;
+
+/// The time in a run's name; four hexadecimal digits of a second's parts follow.
+const TIME_FORMAT: &str = "%Y%m%d-%H%M%S";
+const PARTS: i64 = 0x1_0000;
+const NANOS: i64 = 1_000_000_000;
 
 /// A name that cannot be the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -133,7 +142,19 @@ fn home(engine_dir: &Path) -> PathBuf {
     engine_dir.join("runs")
 }
 
-/// Lists the runs, oldest first. Their names begin with the time, so the order is that of the names.
+/// Makes the name of a run of the project with a tag, of a word that no other run has.
+fn name(unique: &str, tag: &str) -> String {
+    let dot = if tag.is_empty() { "" } else { "." };
+    format!("{unique}{dot}{tag}")
+}
+
+/// Returns the tag of the project that a run is for; empty for the one at the repository's top.
+pub fn tag(run: &str) -> &str {
+    run.split_once('.').map_or("", |(_, tag)| tag)
+}
+
+/// Lists the runs of all projects of a repository, oldest first. Their names begin with the time, so
+/// the order is that of the names.
 pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
     let home = home(engine_dir);
     let failed = |source| DiskError::Io { action: "read directory", path: home.clone(), source };
@@ -156,7 +177,28 @@ pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
     Ok(runs)
 }
 
-/// Returns the newest run, if there was one.
-pub fn latest(engine_dir: &Path) -> Result<Option<String>, DiskError> {
-    Ok(runs(engine_dir)?.pop())
+/// Returns the newest run of a project, if there was one.
+pub fn latest(project: &Project) -> Result<Option<String>, DiskError> {
+    let wanted = project.tag();
+    Ok(runs(&project.engine_dir)?.into_iter().rfind(|run| tag(run) == wanted))
+}
+
+/// Makes the name of a run that begins now: later than all others, whatever the clock says.
+///
+/// Everything looks at the newest run, so one that sorted before an older one would be lost.
+pub fn new_name(project: &Project, now: Timestamp) -> Result<String, DiskError> {
+    let last = runs(&project.engine_dir)?.pop();
+    let free_from = last.and_then(|run| end_of(run.split('.').next().unwrap_or(&run)));
+    let at = free_from.map_or(now, |free| free.max(now));
+    let part = i64::from(at.subsec_nanosecond()) * PARTS / NANOS;
+    Ok(name(&format!("{}-{part:04x}", at.strftime(TIME_FORMAT)), &project.tag()))
+}
+
+/// Returns the first moment that would have another name than this run.
+fn end_of(run: &str) -> Option<Timestamp> {
+    let (time, part) = run.rsplit_once('-')?;
+    let time = DateTime::strptime(TIME_FORMAT, time).ok()?;
+    let next = i64::from_str_radix(part, 16).ok().filter(|part| (0..PARTS).contains(part))? + 1;
+    let whole = TimeZone::UTC.to_timestamp(time).ok()?;
+    whole.checked_add(SignedDuration::from_nanos((next * NANOS + PARTS - 1) / PARTS)).ok()
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::config::Config;
+use crate::project::Project;
 
 /// The homes that projects have without a setting, with their names for worktrees.
-pub const LAYOUTS: [(&str, &str); 2] =
-    [(".worktrees", "p{NN}"), (".claude/worktrees", "phase-{NN}")];
+const LAYOUTS: [(&str, &str); 2] = [(".worktrees", "p{NN}"), (".claude/worktrees", "phase-{NN}")];
 
 /// Why a home cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -35,19 +35,36 @@ pub struct Home {
     pub dir: PathBuf,
     /// How a phase's worktree is called; `{NN}` stands for the padded number.
     pub template: String,
+    /// What tells the project apart from others in its repository; empty for the one at the top.
+    tag: String,
 }
 
 impl Home {
-    /// Finds the home of the project whose main worktree is at `root`.
-    pub fn resolve(root: &Path, config: &Config) -> Result<Self, HomeError> {
+    /// Finds the home of a project whose main worktree is at `root`.
+    ///
+    /// A project that is not at the top of its repository has a part of its own there, which is
+    /// called by its tag ([`crate::project::Project::tag`]).
+    pub fn resolve(root: &Path, config: &Config, tag: &str) -> Result<Self, HomeError> {
         let set = |key: &str| config.value(key).and_then(Value::as_str).filter(|v| !v.is_empty());
-        let dir = set("worktree.root").unwrap_or_else(|| existing(root));
-        let home = Self::at(root, dir, set("worktree.name"))?;
-        Ok(home)
+        let dir = set("worktree.root").unwrap_or_else(|| existing(root, tag));
+        Ok(Self::at(root, dir, set("worktree.name"))?.part(tag))
+    }
+
+    /// Makes a home of another directory for the same project.
+    pub fn elsewhere(&self, dir: &str) -> Result<Self, HomeError> {
+        Ok(Self::at(&self.root, dir, None)?.part(&self.tag))
+    }
+
+    /// Makes a project's own part of a home.
+    fn part(self, tag: &str) -> Self {
+        if tag.is_empty() {
+            return self;
+        }
+        Self { dir: self.dir.join(tag), tag: tag.to_owned(), ..self }
     }
 
     /// Makes a home of a directory; names are those of its layout unless a template is given.
-    pub fn at(root: &Path, dir: &str, template: Option<&str>) -> Result<Self, HomeError> {
+    fn at(root: &Path, dir: &str, template: Option<&str>) -> Result<Self, HomeError> {
         let plain: PathBuf = Path::new(dir).components().collect();
         let joined = root.join(&plain);
         let is_sound = !dir.contains(char::is_control) && !root.starts_with(&joined);
@@ -59,7 +76,8 @@ impl Home {
         if !template.contains("{NN}") || !is_plain_name(template) {
             return Err(HomeError::BadName(template.to_owned()));
         }
-        Ok(Self { root: root.to_path_buf(), dir: plain, template: template.to_owned() })
+        let (root, template, tag) = (root.to_path_buf(), template.to_owned(), String::new());
+        Ok(Self { root, dir: plain, template, tag })
     }
 
     /// Returns the directory.
@@ -77,6 +95,12 @@ impl Home {
         self.template.replace("{NN}", &phase.padded())
     }
 
+    /// Returns the branch of a phase.
+    pub fn branch(&self, phase: &PhaseNumber) -> String {
+        let dash = if self.tag.is_empty() { "" } else { "-" };
+        format!("phase-{}{dash}{}", phase.padded(), self.tag)
+    }
+
     /// Returns the phase in a worktree's name: this home's own form, or `phase-3`.
     pub fn phase_in(&self, name: &str) -> Option<PhaseNumber> {
         let own = self.template.split_once("{NN}").and_then(|(before, after)| {
@@ -87,9 +111,13 @@ impl Home {
 
     /// Returns the layouts that exist on disk and are not this one.
     pub fn others(&self) -> Vec<Self> {
-        let others = LAYOUTS.iter().filter(|(dir, _)| Path::new(dir) != self.dir);
-        let homes = others.filter_map(|(dir, _)| Self::at(&self.root, dir, None).ok());
+        let homes = self.layouts().filter(|home| home.dir != self.dir);
         homes.filter(|home| home.path().is_dir()).collect()
+    }
+
+    /// Returns the homes that the project would have without a setting.
+    pub fn layouts(&self) -> impl Iterator<Item = Self> {
+        LAYOUTS.iter().filter_map(|(dir, _)| self.elsewhere(dir).ok())
     }
 
     /// Returns where the directory goes when its worktrees have moved: `.worktrees.bak`.
@@ -114,9 +142,9 @@ impl Home {
     }
 }
 
-/// Returns the branch of a phase.
-pub fn branch(phase: &PhaseNumber) -> String {
-    format!("phase-{}", phase.padded())
+/// Returns the file to lock before changing worktrees or what is checked out in them.
+pub fn worktrees_lock(project: &Project) -> PathBuf {
+    project.engine_dir.join("locks/worktrees.lock")
 }
 
 /// Returns whether a text can be the name of a directory and of a branch.
@@ -128,11 +156,12 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// Returns the home that a project has already: one with a manifest, else one that is there.
-fn existing(root: &Path) -> &'static str {
+fn existing(root: &Path, tag: &str) -> &'static str {
     let [(own, _), (other, _)] = LAYOUTS;
+    let home = |dir: &str| root.join(dir).join(tag);
     let with_manifest =
-        [other, own].into_iter().find(|dir| root.join(dir).join("manifest.json").is_file());
-    let there = || [own, other].into_iter().find(|dir| root.join(dir).is_dir());
+        [other, own].into_iter().find(|dir| home(dir).join("manifest.json").is_file());
+    let there = || [own, other].into_iter().find(|dir| home(dir).is_dir());
     with_manifest.or_else(there).unwrap_or(own)
 }
 

@@ -5,6 +5,7 @@
 //! run that came to its end, however often it was disturbed.
 
 mod going;
+mod picture;
 mod plans;
 mod processes;
 
@@ -19,7 +20,7 @@ use serde_json::Value;
 use crate::call::{Call, Ran};
 use crate::sandbox::Sandbox;
 
-pub use going::{Going, kill};
+pub use going::{Going, go_on, kill, stop};
 pub use plans::{Phase, Plan, Task, phase, plan, task};
 pub use processes::{cpu, forks, marked, memory_kb};
 
@@ -73,13 +74,10 @@ impl Field {
         field.sandbox.git(&field.top, &["init", "-q", "-b", "main"]);
         field.git(&["config", "user.name", "Test"]);
         field.git(&["config", "user.email", "test@example.invalid"]);
-        for (path, text) in plans::files(phases, &field.sync_dir()) {
-            field.write(&path, text);
-        }
         let more =
             if soil.config.is_empty() { String::new() } else { format!(", {}", soil.config) };
         let config = format!("{{\"workflow\": {{\"research\": false}}{more}}}\n");
-        field.write(".planning/config.json", config);
+        field.plan(&field.below, phases, &config);
         field.write("README.md", "A field.\n");
         if !soil.ignore.is_empty() {
             field.write(".gitignore", soil.ignore);
@@ -87,6 +85,20 @@ impl Field {
         field.git(&["add", "--all"]);
         field.git(&["commit", "-q", "-m", "Begin"]);
         field
+    }
+
+    /// Adds another project to the repository, below the sandbox's root, and commits it.
+    pub fn add_project(&self, below: &str, phases: &[Phase]) {
+        self.plan(below, phases, "{\"workflow\": {\"research\": false}}\n");
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "-q", "-m", "Begin another"]);
+    }
+
+    fn plan(&self, below: &str, phases: &[Phase], config: &str) {
+        for (path, text) in plans::files(phases, &self.sync_dir()) {
+            self.sandbox.write(&format!("{below}/{path}"), text);
+        }
+        self.sandbox.write(&format!("{below}/.planning/config.json"), config);
     }
 
     /// The project's root.
@@ -147,7 +159,7 @@ impl Field {
 
     /// Starts a command and lets it go on.
     pub fn start(&self, arguments: &[&str]) -> Going {
-        Going::new(self.call(arguments).spawn())
+        Going::of(self.call(arguments))
     }
 
     /// What came of a call, and what the logs of the run say.
@@ -268,8 +280,10 @@ impl Field {
     #[track_caller]
     pub fn inspect(&self) {
         for key in ["Mow-Task", "Mow-Plan"] {
+            let undone = self.trailers("Mow-Undone");
+            let once = |what: &String| 1 + undone.get(what).copied().unwrap_or_default();
             let twice: Vec<_> =
-                self.trailers(key).into_iter().filter(|(_, count)| *count != 1).collect();
+                self.trailers(key).into_iter().filter(|(what, n)| *n != once(what)).collect();
             assert!(twice.is_empty(), "{key} more than once: {twice:?}");
         }
         let said = self.git(&["fsck", "--no-dangling", "--no-progress"]);
@@ -279,6 +293,8 @@ impl Field {
         let mut locks = Vec::new();
         find_locks(&self.top().join(".git"), &mut locks);
         assert!(locks.is_empty(), "left behind: {locks:?}");
+        assert_eq!(self.strays(), Vec::<PathBuf>::new(), "left behind");
+        assert_eq!(self.held(), Vec::<PathBuf>::new(), "still locked");
     }
 
     /// Checks a run against one that nobody disturbed.

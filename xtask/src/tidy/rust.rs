@@ -3,6 +3,7 @@
 //! The length of functions is clippy's business (`too-many-lines-threshold`).
 
 use super::SourceFile;
+use failpoint::source::Point;
 
 const LINES_MAX: usize = 500;
 const TEST_LINES_MAX: usize = 700;
@@ -18,6 +19,21 @@ const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("#[", "allow("), "use #[expect(lint, reason = \"…\")]"),
     (concat!("#![", "allow("), "use #![expect(lint, reason = \"…\")]"),
 ];
+
+/// Finds failpoints that share a name: an order to die there would mean any of them.
+pub(super) fn repeated_points(files: &[SourceFile]) -> Vec<String> {
+    let sources = files.iter().filter(|file| file.is_rust() && !file.is_of_tests());
+    let mut points: Vec<_> =
+        sources.flat_map(|file| failpoint::source::points_in(&file.path, &file.text)).collect();
+    points.sort_unstable();
+    let pairs = points.windows(2).filter(|pair| pair[0].name == pair[1].name);
+    pairs
+        .map(|pair| {
+            let [first, Point { name, file, line }] = pair else { unreachable!("two at a time") };
+            format!("{file}:{line}: failpoint `{name}` is also in {}:{}", first.file, first.line)
+        })
+        .collect()
+}
 
 pub(super) fn check(file: &SourceFile) -> Vec<String> {
     let mut findings = Vec::new();

@@ -125,3 +125,14 @@ fn documents_are_compared_with_what_exists() {
         ]
     );
 }
+
+#[test]
+fn failpoints_have_names_of_their_own() {
+    let call = |name: &str| format!("    failpoint::{}(\"{name}\");\n", "reach");
+    let files = [
+        file("crates/a/src/lib.rs", &(call("x.y") + &call("x.z"))),
+        file("crates/b/src/lib.rs", &call("x.y")),
+    ];
+    let said = ["crates/b/src/lib.rs:1: failpoint `x.y` is also in crates/a/src/lib.rs:1"];
+    assert_eq!(rust::repeated_points(&files), said);
+}

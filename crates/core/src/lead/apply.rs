@@ -1,14 +1,13 @@
 //! Makes events part of the state. Nothing here can fail, and nothing decides.
-//!
-//! What scheduling asks for is kept up to date with each change (which phases are ready, which wave
-//! is closed), so that the cost of an event does not grow with the number of phases.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::ahead;
+use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
-use crate::phase::PhaseNumber;
-use crate::report::{Halt, Report};
+use crate::report::{Brief, Halt, Report};
+use crate::stage::Stage;
 
 /// How long a worker may take to end after its last word.
 const EXIT_GRACE_MS: u64 = 10_000;
@@ -20,15 +19,13 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
     let before = phase.and_then(|phase| due(lead, phase));
     change(lead, event, at);
     let after = phase.and_then(|phase| due(lead, phase));
+    if let Some(phase) = phase.filter(|phase| lead.phases.contains_key(phase)) {
+        relist(lead, phase);
+    }
     if let Some(phase) = phase.filter(|_| before != after) {
         before.map(|due| lead.dues.remove(&(due, phase)));
         after.map(|due| lead.dues.insert((due, phase)));
     }
-}
-
-/// Returns when the worker of a phase is ended by force, if it is at work.
-fn due(lead: &Lead, phase: PhaseNumber) -> Option<u64> {
-    lead.phases.get(&phase).filter(|track| track.status == Status::Running)?.due
 }
 
 fn change(lead: &mut Lead, event: &Event, at: u64) {
@@ -47,6 +44,14 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
             lead.scope = *scope;
             plan(lead, phases, at);
         }
+        Event::Observed { phases } => {
+            for spec in phases {
+                if let Some(track) = lead.phases.get_mut(&spec.number) {
+                    track.spec.clone_from(spec);
+                    relist(lead, spec.number);
+                }
+            }
+        }
         Event::Intended { id, effect } => intend(lead, *id, effect, at),
         Event::Finished { id, outcome } => finish(lead, *id, outcome),
         Event::Reported { phase, seq, report, .. } => {
@@ -55,9 +60,9 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 note(track, report, at);
             }
         }
-        Event::Moved { phase, attempt, to, why } => {
+        Event::Moved { phase, attempt, to, why, ahead } => {
             if let Some(track) = lead.phases.get_mut(phase) {
-                begin_attempt(track, *attempt);
+                begin_attempt(track, *attempt, *ahead);
                 track.why.clone_from(why);
                 track.since = at;
                 set_status(lead, *phase, *to);
@@ -82,6 +87,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.deaths += 1;
             }
         }
+        Event::Noted { .. } => {}
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
         Event::Withdrawn { item } => withdraw(lead, *item),
@@ -95,15 +101,19 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
 }
 
 /// Forgets what belonged to an older attempt.
-fn begin_attempt(track: &mut Track, attempt: u32) {
+fn begin_attempt(track: &mut Track, attempt: u32, ahead: Option<Stage>) {
     if attempt != track.attempt {
         track.attempt = attempt;
+        track.through = ahead;
+        track.checked = matches!(track.last, Some(Report::Planned { .. }));
+        track.reserved = Vec::new();
         track.last = None;
         track.halt = None;
         track.read_through = None;
         track.told = 0;
         track.due = None;
-        track.at = None;
+        track.at = BTreeMap::new();
+        track.agents = 0;
         track.asked = 0;
         track.commit = None;
     }
@@ -111,16 +121,28 @@ fn begin_attempt(track: &mut Track, attempt: u32) {
 
 fn note(track: &mut Track, report: &Report, at: u64) {
     match report {
-        Report::Stage { to, .. } => track.stage = Some(*to),
+        Report::Stage { to, .. } => {
+            track.stage = Some(*to);
+            track.executed |= *to >= Stage::Execute;
+        }
+        Report::Planned { files, .. } => track.planned = Some(files.clone()),
         Report::Plans { done, total } => track.plans = (*done, *total),
-        Report::PlanStarted { plan, tasks } => track.at = Some((plan.clone(), 0, *tasks)),
-        Report::TaskDone { task, .. } => {
+        Report::PlanStarted { plan, tasks } => {
+            track.at.insert(plan.clone(), (0, *tasks));
+        }
+        Report::TaskDone { plan, task, .. } => {
             track.deaths = 0;
-            if let Some((_, done, _)) = &mut track.at {
+            if let Some((done, _)) = track.at.get_mut(plan) {
                 *done = *task;
             }
         }
-        Report::PlanDone { .. } => track.deaths = 0,
+        Report::PlanDone { plan, .. } => {
+            track.deaths = 0;
+            track.at.remove(plan);
+        }
+        Report::Blocked { plan, .. } => {
+            track.at.remove(plan);
+        }
         _ => {}
     }
     if report.is_last() {
@@ -138,8 +160,20 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
     match effect {
         Effect::Prepare { phase, .. } => {
             lead.last_start = Some(at);
-            if let Some(track) = lead.phases.get_mut(phase) {
+            let track = lead.phases.get_mut(phase);
+            if let Some(track) = track.filter(|track| track.through.is_none()) {
                 track.started.get_or_insert(at);
+            }
+        }
+        Effect::Start { brief } => {
+            if let Some(track) = lead.phases.get_mut(&brief.phase) {
+                track.agents = brief.agents;
+                track.reserved.clone_from(&brief.clear);
+            }
+        }
+        Effect::Gather { phase, .. } => {
+            if let Some(track) = lead.phases.get_mut(phase) {
+                track.gathering = true;
             }
         }
         Effect::Tell { phase, n, .. } => {
@@ -157,9 +191,25 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
     let effect = lead.open.remove(&id);
     lead.following &= !matches!(effect, Some(Effect::Follow { .. }));
     match (effect, outcome) {
+        (Some(Effect::Gather { phase, through, .. }), outcome) => {
+            if let Some(track) = lead.phases.get_mut(&phase) {
+                let is_lost = matches!(outcome, Outcome::Failed { .. });
+                track.gathering = false;
+                track.dropped |= is_lost || ahead::fell_through(track);
+                track.ahead = track.ahead.max(through.filter(|_| !is_lost));
+            }
+        }
+        (
+            Some(Effect::Prepare { phase, .. } | Effect::Start { brief: Brief { phase, .. } }),
+            Outcome::Failed { .. },
+        ) => {
+            if let Some(track) = lead.phases.get_mut(&phase) {
+                track.dropped |= track.looks_ahead();
+            }
+        }
         (Some(Effect::Merge { .. }), outcome) => {
             lead.merging = None;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
                 lead.follow_refused = None;
                 lead.closed = false;
@@ -174,7 +224,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
             lead.follow_refused = Some((reason.clone(), String::new()));
         }
         // The branch had moved by itself, and what it has is part of the run now.
-        (Some(Effect::Follow { .. }), Outcome::Merged { commit }) => {
+        (Some(Effect::Follow { .. }), Outcome::Merged { commit, .. }) => {
             lead.tip.clone_from(commit);
             lead.followed = Some(commit.clone());
             lead.follow_refused = None;
@@ -185,7 +235,7 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Close { .. }), outcome) => {
             lead.closed = true;
-            if let Outcome::Merged { commit } = outcome {
+            if let Outcome::Merged { commit, .. } = outcome {
                 lead.tip.clone_from(commit);
             }
         }
@@ -232,13 +282,22 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             deaths: 0,
             stage: None,
             plans: (0, 0),
-            at: None,
+            at: BTreeMap::new(),
+            agents: 0,
             last: None,
             halt: None,
             commit: None,
             wave: 1,
             read_through: None,
             told: 0,
+            through: None,
+            ahead: None,
+            planned: None,
+            reserved: Vec::new(),
+            checked: false,
+            executed: false,
+            dropped: false,
+            gathering: false,
             due: None,
             unmet: 0,
             halted_deps: 0,
@@ -250,214 +309,4 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
     }
     lead.closed = false;
     reindex(lead);
-}
-
-/// Computes all lists from the phases themselves.
-fn reindex(lead: &mut Lead) {
-    lead.dependents = BTreeMap::new();
-    let numbers: Vec<_> = lead.phases.keys().copied().collect();
-    for number in &numbers {
-        for dependency in lead.phases[number].spec.depends_on.clone() {
-            if lead.phases.contains_key(&dependency) {
-                lead.dependents.entry(dependency).or_default().push(*number);
-            }
-        }
-    }
-    let waves = waves(lead, &numbers);
-    for (number, wave) in waves {
-        let counts = lead.phases[&number].spec.depends_on.iter().filter_map(|dependency| {
-            lead.phases.get(dependency).map(|track| track.status != Status::Merged)
-        });
-        let unmet = counts.filter(|is_open| *is_open).count();
-        let track = lead.phases.get_mut(&number).expect("the number comes from the map");
-        (track.wave, track.unmet, track.halted_deps) = (wave, unmet, 0);
-    }
-    let of_status = |status: Status| {
-        let of = lead.phases.values().filter(move |track| track.status == status);
-        of.map(|track| track.spec.number).collect::<BTreeSet<_>>()
-    };
-    lead.over = lead.phases.values().filter(|track| track.status.is_over()).count();
-    let complete = of_status(Status::Complete).into_iter();
-    lead.to_merge = complete.map(|number| (lead.phases[&number].wave, number)).collect();
-    let dues = numbers.iter().filter_map(|number| Some((due(lead, *number)?, *number)));
-    lead.dues = dues.collect();
-    let live = lead.phases.values().filter(|track| track.status.holds_slot());
-    lead.live = live.map(|track| track.spec.number).collect();
-    let ready = lead.phases.values().filter(|track| is_ready(track));
-    lead.ready = ready.map(|track| track.spec.number).collect();
-    let halted: Vec<_> = numbers.iter().filter(|n| lead.phases[n].status.is_halted()).collect();
-    for number in halted {
-        spread_halt(lead, *number, true);
-    }
-    lead.unsettled = BTreeMap::new();
-    for track in lead.phases.values() {
-        *lead.unsettled.entry(track.wave).or_default() += usize::from(!is_settled(track));
-    }
-    lead.closed_waves = BTreeSet::new();
-    for wave in lead.unsettled.keys().copied().collect::<Vec<_>>() {
-        close_wave(lead, wave);
-    }
-}
-
-/// Keeps in mind whether a wave is closed and has something to merge.
-fn close_wave(lead: &mut Lead, wave: usize) {
-    let first = PhaseNumber::whole(0);
-    let has_complete = lead.to_merge.range((wave, first)..(wave + 1, first)).next().is_some();
-    let is_closed = lead.unsettled.get(&wave).is_none_or(|count| *count == 0);
-    set_member(&mut lead.closed_waves, wave, has_complete && is_closed);
-}
-
-/// Returns the wave of each phase: one more than the latest wave of what it depends on.
-///
-/// Phases in a circle, which a run refuses, have wave 1.
-fn waves(lead: &Lead, numbers: &[PhaseNumber]) -> BTreeMap<PhaseNumber, usize> {
-    let in_run = |number: &PhaseNumber| {
-        let known = lead.phases[number].spec.depends_on.iter();
-        known.filter(|dependency| lead.phases.contains_key(dependency)).count()
-    };
-    let mut left: BTreeMap<_, _> = numbers.iter().map(|n| (*n, in_run(n))).collect();
-    let mut waves: BTreeMap<_, _> = numbers.iter().map(|n| (*n, 1)).collect();
-    let mut free: Vec<_> = numbers.iter().copied().filter(|n| left[n] == 0).collect();
-    while let Some(number) = free.pop() {
-        let next = waves[&number] + 1;
-        for dependent in lead.dependents.get(&number).into_iter().flatten() {
-            let wave = waves.get_mut(dependent).expect("dependents are phases of the run");
-            *wave = next.max(*wave);
-            let count = left.get_mut(dependent).expect("dependents are phases of the run");
-            *count -= 1;
-            if *count == 0 {
-                free.push(*dependent);
-            }
-        }
-    }
-    waves
-}
-
-/// Compares everything that is kept up to date with what it would be if it were computed anew.
-pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
-    let mut fresh = lead.clone();
-    reindex(&mut fresh);
-    fresh.following = lead.open.values().any(|effect| matches!(effect, Effect::Follow { .. }));
-    for track in fresh.phases.values_mut() {
-        track.open_items = 0;
-        track.items = Vec::new();
-    }
-    for (id, phase) in lead.items.values().filter_map(|item| Some((item.id, item.phase?))) {
-        fresh.phases.entry(phase).and_modify(|track| track.items.push(id));
-    }
-    for phase in lead.open_items().filter_map(|item| item.phase) {
-        fresh.phases.entry(phase).and_modify(|track| track.open_items += 1);
-    }
-    let mut merging = fresh.phases.values().filter(|track| track.status == Status::Merging);
-    fresh.merging = merging.next().map(|track| track.spec.number);
-    if let Some(second) = merging.next() {
-        return Err(format!("phase {} is being merged besides another", second.spec.number));
-    }
-    if fresh == *lead {
-        return Ok(());
-    }
-    let odd = fresh.phases.iter().find(|(number, track)| lead.phases.get(number) != Some(track));
-    Err(format!(
-        "kept lists differ from computed ones: {:?}; ready {:?}/{:?}, live {:?}/{:?}, \
-         to merge {:?}/{:?}, unsettled {:?}/{:?}, over {}/{}, merging {:?}/{:?}",
-        odd.map(|(number, track)| (&lead.phases[number], track)),
-        lead.ready,
-        fresh.ready,
-        lead.live,
-        fresh.live,
-        lead.to_merge,
-        fresh.to_merge,
-        lead.unsettled,
-        fresh.unsettled,
-        lead.over,
-        fresh.over,
-        lead.merging,
-        fresh.merging,
-    ))
-}
-
-fn is_ready(track: &Track) -> bool {
-    track.status == Status::Waiting && track.unmet == 0
-}
-
-/// Whether a phase keeps its wave open no longer: it is through, or it waits in vain.
-fn is_settled(track: &Track) -> bool {
-    match track.status {
-        Status::Complete | Status::Merging | Status::Merged => true,
-        Status::Waiting => track.halted_deps > 0,
-        status => status.is_halted(),
-    }
-}
-
-/// Whether the phases that depend on this one wait in vain.
-fn halts_others(track: &Track) -> bool {
-    track.status.is_halted() || (track.status == Status::Waiting && track.halted_deps > 0)
-}
-
-fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
-    let Some(track) = lead.phases.get_mut(&number) else { return };
-    let (from, was_halting, was_settled) = (track.status, halts_others(track), is_settled(track));
-    track.status = to;
-    let (is_halting, is_ready, wave) = (halts_others(track), is_ready(track), track.wave);
-    set_member(&mut lead.live, number, to.holds_slot());
-    set_member(&mut lead.ready, number, is_ready);
-    set_member(&mut lead.to_merge, (wave, number), to == Status::Complete);
-    settle(lead, number, was_settled);
-    if to == Status::Failed && from != Status::Failed {
-        lead.failures += 1;
-    }
-    if was_halting != is_halting {
-        spread_halt(lead, number, is_halting);
-    }
-    lead.over = lead.over + usize::from(to.is_over()) - usize::from(from.is_over());
-    if from.is_over() && !to.is_over() {
-        lead.closed = false;
-    }
-    if to == Status::Merged && from != Status::Merged {
-        for dependent in lead.dependents.get(&number).cloned().unwrap_or_default() {
-            if let Some(track) = lead.phases.get_mut(&dependent) {
-                track.unmet = track.unmet.saturating_sub(1);
-                let now_ready = self::is_ready(track);
-                set_member(&mut lead.ready, dependent, now_ready);
-            }
-        }
-    }
-}
-
-fn set_member<T: Ord>(set: &mut BTreeSet<T>, member: T, is_in: bool) {
-    if is_in {
-        set.insert(member);
-    } else {
-        set.remove(&member);
-    }
-}
-
-/// Corrects the count of a phase's wave after a change.
-fn settle(lead: &mut Lead, number: PhaseNumber, was_settled: bool) {
-    let track = &lead.phases[&number];
-    let wave = track.wave;
-    let count = lead.unsettled.entry(wave).or_default();
-    match (was_settled, is_settled(track)) {
-        (false, true) => *count = count.saturating_sub(1),
-        (true, false) => *count += 1,
-        _ => {}
-    }
-    close_wave(lead, wave);
-}
-
-/// Tells the phases behind a phase that it halts, or that it does not any more.
-fn spread_halt(lead: &mut Lead, number: PhaseNumber, halting: bool) {
-    let mut queue = vec![number];
-    while let Some(number) = queue.pop() {
-        for dependent in lead.dependents.get(&number).cloned().unwrap_or_default() {
-            let Some(track) = lead.phases.get_mut(&dependent) else { continue };
-            let (was_halting, was_settled) = (halts_others(track), is_settled(track));
-            track.halted_deps =
-                if halting { track.halted_deps + 1 } else { track.halted_deps.saturating_sub(1) };
-            if halts_others(track) != was_halting {
-                queue.push(dependent);
-            }
-            settle(lead, dependent, was_settled);
-        }
-    }
 }

@@ -37,7 +37,11 @@ impl Lead {
             Event::Commanded { seq, .. } if self.commands_through >= Some(*seq) => {
                 Err(format!("command {seq} is obeyed for the second time"))
             }
-            Event::Moved { phase, attempt, to, .. } => self.check_move(*phase, *attempt, *to),
+            Event::Moved { phase, attempt, to, ahead, .. } => {
+                self.check_move(*phase, *attempt, *to)?;
+                let begins = *to == Status::Preparing;
+                if begins { self.check_start(*phase, ahead.is_some()) } else { Ok(()) }
+            }
             _ => Ok(()),
         }
     }
@@ -55,19 +59,27 @@ impl Lead {
         if attempt != wanted {
             return Err(format!("phase {phase} has attempt {attempt} instead of {wanted}"));
         }
-        if to != Status::Preparing {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    fn check_start(&self, phase: PhaseNumber, ahead: bool) -> Result<(), String> {
+        let track = &self.phases[&phase];
         let is_open = |number: &&PhaseNumber| {
             self.phases.get(number).is_some_and(|other| other.status != Status::Merged)
         };
         let open: Vec<_> = track.spec.depends_on.iter().filter(is_open).copied().collect();
-        if !open.is_empty() {
+        if ahead && open.is_empty() {
+            return Err(format!("phase {phase} looks ahead and waits for nothing"));
+        }
+        if !open.is_empty() && !ahead {
             let open = list(&open);
             return Err(format!("phase {phase} starts before {open}, which it depends on"));
         }
         if self.live.len() >= self.settings.max_workers.max(1) {
             return Err(format!("phase {phase} starts without a free slot"));
+        }
+        if let Some((other, path)) = self.in_the_way(track).filter(|_| !ahead) {
+            return Err(format!("phase {phase} starts beside {other}, which changes {path}, too"));
         }
         Ok(())
     }

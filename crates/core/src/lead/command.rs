@@ -3,9 +3,11 @@
 use super::decide::{CONTINUE, Draft, RETRY};
 use super::schedule::list;
 use super::{Command, Event, Status, Track};
-use crate::item::ItemKind;
+use crate::item::{Answer, Item, ItemKind, STUCK_CHOICES};
 use crate::phase::PhaseNumber;
-use crate::report::Halt;
+use crate::report::{Halt, Note};
+
+const FAIL: &str = STUCK_CHOICES[2];
 
 impl Draft<'_> {
     /// Does what a command wants, once.
@@ -66,8 +68,22 @@ impl Draft<'_> {
 
     fn resume(&mut self, track: &Track) -> bool {
         let phase = track.spec.number;
+        if track.status == Status::Running
+            && let Some(item) = self.hung(phase)
+        {
+            self.answer(item.id, RETRY);
+            self.events.extend(track.halt.map(|_| Event::Unhalted { phase }));
+            self.end(phase, "its worker hung, and a person wants it begun again");
+            return true;
+        }
         if track.status.holds_slot() && track.halt.is_some() {
             self.events.push(Event::Unhalted { phase });
+            return true;
+        }
+        if track.awaits_merge() {
+            // Somebody settled the conflict, or mended what kept the merge back.
+            self.close_items(phase, RETRY, |kind| kind == ItemKind::Conflict);
+            self.move_to(phase, Status::Complete, "a person wants it merged again");
             return true;
         }
         if !matches!(track.status, Status::Paused | Status::Failed | Status::Cancelled) {
@@ -91,6 +107,9 @@ impl Draft<'_> {
         }
         if track.status.holds_slot() {
             self.halt(phase, Halt::Cancelled);
+            if track.status == Status::Running && self.hung(phase).is_some() {
+                self.end(phase, "its worker hangs, and it was cancelled");
+            }
         } else {
             self.move_to(phase, Status::Cancelled, "it was cancelled");
         }
@@ -101,8 +120,14 @@ impl Draft<'_> {
     /// Takes back the questions of a phase that is not wanted any more. They are not answered: if
     /// the phase is wanted again after all, nobody has said yes to anything.
     pub(super) fn withdraw_items(&mut self, phase: PhaseNumber) {
+        self.withdraw_if(phase, |_| true);
+    }
+
+    /// Takes back the open questions of a phase that are of no interest any more.
+    pub(super) fn withdraw_if(&mut self, phase: PhaseNumber, is_meant: impl Fn(&Item) -> bool) {
         let open = self.lead.items_of(phase).filter(|item| item.answer.is_none());
-        self.events.extend(open.map(|item| Event::Withdrawn { item: item.id }));
+        let meant = open.filter(|item| is_meant(item));
+        self.events.extend(meant.map(|item| Event::Withdrawn { item: item.id }));
     }
 
     /// Takes back the answers that ended a phase, so that they are asked for once more. Otherwise
@@ -148,15 +173,23 @@ impl Draft<'_> {
         self.answer(id, &text);
         let track = item.phase.and_then(|phase| lead.phases.get(&phase));
         if let Some(track) = track {
-            self.go_on(track, item.ask.kind, &text);
+            self.go_on(track, item, &text);
         }
         format!("question {id}: {text}")
     }
 
     /// Moves a phase whose question was answered.
-    fn go_on(&mut self, track: &Track, kind: ItemKind, text: &str) {
+    fn go_on(&mut self, track: &Track, item: &Item, text: &str) {
         let phase = track.spec.number;
-        match (kind, text) {
+        match (item.ask.kind, text) {
+            (ItemKind::Stuck, _) if track.status == Status::Running => {
+                let (key, question) = (item.ask.key.clone(), item.ask.question.clone());
+                let answer = Answer { key, question, text: text.to_owned() };
+                self.tell(track, Note::Answer(answer));
+            }
+            (ItemKind::Hung, RETRY | FAIL) if track.status == Status::Running => {
+                self.end(phase, &format!("its worker hung, and a person decided: {text}"));
+            }
             (ItemKind::Failed, RETRY) => {
                 self.take_back_refusals(phase);
                 self.move_to(phase, Status::Waiting, "a person wants it tried again");
@@ -167,7 +200,7 @@ impl Draft<'_> {
             (ItemKind::Conflict, _) => {
                 self.move_to(phase, Status::Failed, "a person gave its merge up");
             }
-            (ItemKind::Failed | ItemKind::Breaker, _) => {}
+            (ItemKind::Failed | ItemKind::Breaker | ItemKind::Stuck | ItemKind::Hung, _) => {}
             _ if track.status == Status::Parked && track.open_items <= 1 => {
                 self.move_to(phase, Status::Waiting, "it was answered");
             }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::schedule::list;
+use super::schedule::{self, list};
 use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
-use crate::item::{Answer, Ask, Item, ItemKind};
+use crate::item::{Answer, Ask, Item, ItemKind, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
@@ -44,9 +44,16 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
             draft.hear(*phase, *attempt, *seq, report);
         }
         Input::Gone { phase, attempt } => draft.part_from(*phase, *attempt),
+        Input::Hung { phase, attempt, signs } => draft.notice_hung(*phase, *attempt, signs),
+        Input::Awake { phase, attempt } => {
+            if draft.running(*phase, *attempt).is_some() {
+                draft.withdraw_if(*phase, |item| item.ask.kind == ItemKind::Hung);
+            }
+        }
         Input::Finished { id, outcome } => draft.finish(*id, outcome),
         Input::Command { seq, command } => draft.obey(*seq, command),
         Input::Hold(hold) => draft.hold(*hold),
+        Input::Noted { phase, text } => draft.note(*phase, text),
     }
     draft.decision()
 }
@@ -72,7 +79,7 @@ impl<'a> Draft<'a> {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         if track.status.may_become(to) {
             let (attempt, why) = (track.attempt, why.to_owned());
-            self.events.push(Event::Moved { phase, attempt, to, why });
+            self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
         }
     }
 
@@ -92,19 +99,26 @@ impl<'a> Draft<'a> {
 
     fn read_roadmap(&mut self, scope: Scope, phases: &[PhaseSpec]) {
         let lead = self.lead;
-        let is_new = |spec: &PhaseSpec| {
-            lead.phases.get(&spec.number).is_none_or(|track| track.spec != *spec)
+        let is_new = |spec: &&PhaseSpec| {
+            lead.phases.get(&spec.number).is_none_or(|track| track.spec != **spec)
         };
-        if lead.scope != scope || phases.iter().any(is_new) {
+        let new: Vec<_> = phases.iter().filter(is_new).collect();
+        let is_known = |spec: &PhaseSpec| {
+            lead.phases.get(&spec.number).is_some_and(|t| t.spec.is_same_in_roadmap(spec))
+        };
+        if lead.scope != scope || !new.iter().all(|spec| is_known(spec)) {
             self.events.push(Event::Planned { scope, phases: phases.to_vec() });
+        } else if !new.is_empty() {
+            self.events.push(Event::Observed { phases: new.into_iter().cloned().collect() });
         }
         for spec in phases.iter().filter(|spec| spec.done) {
             let track = lead.phases.get(&spec.number);
-            let waits = track.is_none_or(|t| t.status == Status::Waiting && t.attempt == 0);
-            if waits {
+            let waits = |t: &Track| t.status == Status::Waiting && t.started.is_none();
+            if track.is_none_or(waits) {
                 let why = "the roadmap says that it is done".to_owned();
                 let (phase, to) = (spec.number, Status::Merged);
-                self.events.push(Event::Moved { phase, attempt: 0, to, why });
+                let attempt = track.map_or(0, |track| track.attempt);
+                self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
             }
         }
         let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
@@ -120,6 +134,14 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Writes down what people should know of a phase that waits for its merge.
+    fn note(&mut self, phase: PhaseNumber, text: &str) {
+        let track = self.lead.phases.get(&phase);
+        if track.is_some_and(|track| track.status == Status::Complete) {
+            self.events.push(Event::Noted { phase, text: text.to_owned() });
+        }
+    }
+
     fn hear(&mut self, phase: PhaseNumber, attempt: u32, seq: u64, report: &Report) {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         let is_current = track.attempt == attempt
@@ -129,17 +151,70 @@ impl<'a> Draft<'a> {
             return;
         }
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
-        if let Report::Asked { ask } = report {
-            self.ask(Some(phase), ask.clone());
+        match report {
+            Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
+            Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
+            _ => {}
         }
+    }
+
+    /// Returns a phase if an attempt at it is the one that is at work.
+    fn running(&self, phase: PhaseNumber, attempt: u32) -> Option<&'a Track> {
+        let track = self.lead.phases.get(&phase)?;
+        (track.attempt == attempt && track.status == Status::Running).then_some(track)
+    }
+
+    /// Asks what to do about a worker that lives and shows no sign of it.
+    fn notice_hung(&mut self, phase: PhaseNumber, attempt: u32, signs: &str) {
+        let Some(track) = self.running(phase, attempt).filter(|_| self.hung(phase).is_none())
+        else {
+            return;
+        };
+        let of_attempt = format!("{phase}/hung/{attempt}#");
+        let own = self.lead.items_of(phase);
+        let earlier = own.filter(|item| item.ask.key.starts_with(&of_attempt)).count();
+        self.ask(
+            Some(phase),
+            Ask {
+                key: format!("{of_attempt}{}", earlier + 1),
+                kind: ItemKind::Hung,
+                question: format!(
+                    "Phase {phase} ({}): its worker hangs: {signs}. Wait, end it and try again, \
+                     or give the phase up?",
+                    track.spec.name
+                ),
+                choices: STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect(),
+            },
+        );
+    }
+
+    /// Returns the open question about a worker that hangs.
+    pub(super) fn hung(&self, phase: PhaseNumber) -> Option<&'a Item> {
+        let mut own = self.lead.items_of(phase);
+        own.find(|item| item.answer.is_none() && item.ask.kind == ItemKind::Hung)
+    }
+
+    /// Ends a worker at once and by force; what follows is decided when it is gone.
+    pub(super) fn end(&mut self, phase: PhaseNumber, why: &str) {
+        self.move_to(phase, Status::Ending, why);
+        let attempt = self.lead.phases[&phase].attempt;
+        self.intend(Effect::End { phase, attempt });
     }
 
     fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
         let Some(track) = self.lead.phases.get(&phase) else { return };
         let was_live = matches!(track.status, Status::Running | Status::Ending);
-        if track.attempt != attempt || !was_live {
+        if track.attempt != attempt || !was_live || track.gathering {
             return;
         }
+        // Nothing of it is stuck any more.
+        self.withdraw_if(phase, |item| item.ask.kind.may_settle());
+        if let Some(goal) = track.through {
+            return self.gather(track, goal);
+        }
+        let hung = format!("{phase}/hung/{attempt}#");
+        let given_up = |item: &Item| item.is_refused() && item.ask.key.starts_with(&hung);
+        let is_given_up = self.lead.items_of(phase).any(given_up);
         match &track.last {
             // Whatever it still came to: nobody wants it any more.
             _ if track.halt == Some(Halt::Cancelled) => {
@@ -157,19 +232,40 @@ impl<'a> Draft<'a> {
                 self.move_to(phase, Status::Waiting, "it was resumed");
             }
             Some(Report::Stopped { how }) => self.rest(phase, *how),
-            Some(Report::Parked) if track.open_items > 0 => {
+            Some(Report::Planned { .. }) => match track.halt {
+                Some(how) => self.rest(phase, how),
+                None => self.move_to(phase, Status::Waiting, &self.before_execute(track)),
+            },
+            Some(Report::Parked) if self.waits(phase) => {
                 self.move_to(phase, Status::Parked, "it waits for an answer");
             }
+            _ if is_given_up => self.fail(track, "its worker hung, and a person gave it up"),
             last => self.mourn(track, matches!(last, Some(Report::Parked))),
         }
     }
 
+    /// Says why a phase whose plans are made does not execute them at once.
+    fn before_execute(&self, track: &Track) -> String {
+        match self.lead.in_the_way(track) {
+            Some((other, path)) => {
+                format!("its plans change {path}, and so does phase {other}, which is merged first")
+            }
+            None => "its plans are made, and nobody else changes these files".to_owned(),
+        }
+    }
+
     /// Ends the attempt of a phase that was told to.
-    fn rest(&mut self, phase: PhaseNumber, how: Halt) {
+    pub(super) fn rest(&mut self, phase: PhaseNumber, how: Halt) {
         match how {
             Halt::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
             _ => self.move_to(phase, Status::Paused, "it was paused"),
         }
+    }
+
+    /// Returns whether a phase cannot go on before a question is answered.
+    fn waits(&self, phase: PhaseNumber) -> bool {
+        let mut own = self.lead.items_of(phase);
+        own.any(|item| item.answer.is_none() && !item.ask.kind.may_settle())
     }
 
     /// Decides about a phase whose worker is gone without having come to an end.
@@ -178,7 +274,7 @@ impl<'a> Draft<'a> {
         if let Some(how) = track.halt {
             return self.rest(phase, how);
         }
-        if track.open_items > 0 {
+        if self.waits(phase) {
             return self.move_to(phase, Status::Parked, "it waits for an answer");
         }
         if parked && track.asked > 0 {
@@ -271,7 +367,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn tell(&mut self, track: &Track, note: Note) {
+    pub(super) fn tell(&mut self, track: &Track, note: Note) {
         let (phase, attempt, n) = (track.spec.number, track.attempt, track.told + 1);
         self.intend(Effect::Tell { phase, attempt, n, note });
     }
@@ -303,6 +399,12 @@ impl<'a> Draft<'a> {
                     self.started(track, outcome);
                 }
             }
+            Effect::Gather { phase, attempt, .. } => {
+                let current = track(phase).filter(|t| t.attempt == *attempt);
+                if let Some(track) = current.filter(|t| t.status == Status::Ending) {
+                    self.gathered(track, outcome);
+                }
+            }
             Effect::Merge { phase, .. } => {
                 if let Some(track) = track(phase) {
                     self.merged(track, outcome);
@@ -328,6 +430,9 @@ impl<'a> Draft<'a> {
                 let brief = self.brief(track, base);
                 self.intend(Effect::Start { brief });
             }
+            (Outcome::Failed { reason }, _) if track.through.is_some() => {
+                self.drop_ahead(track, reason);
+            }
             (Outcome::Failed { reason }, _) => {
                 self.fail(track, &format!("no worktree: {reason}"));
             }
@@ -338,6 +443,7 @@ impl<'a> Draft<'a> {
     fn brief(&self, track: &Track, base: &str) -> Brief {
         let phase = track.spec.number;
         let own = self.lead.items_of(phase).filter(|item| self.lead.is_put(item));
+        let own = own.filter(|item| !item.ask.kind.may_settle());
         let answers = own.filter_map(|item| {
             let text = item.answer.clone()?;
             Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })
@@ -349,11 +455,19 @@ impl<'a> Draft<'a> {
             attempt: track.attempt,
             base: base.to_owned(),
             answers: answers.collect(),
+            agents: schedule::share(self.lead, phase),
+            through: track.through,
+            after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
+            clear: self.lead.clear_for(track),
+            checked: track.checked,
         }
     }
 
     fn started(&mut self, track: &Track, outcome: &Outcome) {
         let phase = track.spec.number;
+        if let (Outcome::Failed { reason }, Some(_)) = (outcome, track.through) {
+            return self.drop_ahead(track, reason);
+        }
         if let Outcome::Failed { reason } = outcome {
             return self.fail(track, &format!("its worker cannot be started: {reason}"));
         }
@@ -371,11 +485,10 @@ impl<'a> Draft<'a> {
             }
             // Whatever it is, a new attempt has to do it; merging again would not help.
             Outcome::Refuted { reason } => return self.fail(track, reason),
-            Outcome::Conflict { files } => format!(
-                "conflicts in {}; to settle them, in its worktree: git merge refs/mow/run/{}/target",
-                files.join(", "),
-                self.lead.run
-            ),
+            Outcome::Conflict { files, settle } => {
+                let files: Vec<_> = files.iter().map(ToString::to_string).collect();
+                format!("conflicts in {}; {settle}", files.join(", "))
+            }
             Outcome::Failed { reason } => reason.clone(),
             _ => "git gave no answer".to_owned(),
         };

@@ -6,6 +6,7 @@ use super::{Commit, Settings, Status};
 use crate::item::Item;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
+use crate::stage::Stage;
 
 /// A phase as a run sees it in the roadmap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,20 @@ pub struct PhaseSpec {
     pub depends_on: Vec<PhaseNumber>,
     /// Whether the roadmap says that it is done.
     pub done: bool,
+    /// The files that its plans change, in one form; `None` while it has no plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Vec<String>>,
+    /// The stages before execute in which somebody has something to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Stage>,
+}
+
+impl PhaseSpec {
+    /// Returns whether the roadmap says the same about both, whatever their files say.
+    pub(super) fn is_same_in_roadmap(&self, other: &Self) -> bool {
+        let said = |spec: &Self| Self { touches: None, ahead: Vec::new(), ..spec.clone() };
+        said(self) == said(other)
+    }
 }
 
 /// Which phases a run takes in.
@@ -112,6 +127,22 @@ pub enum Input {
         /// Which attempt.
         attempt: u32,
     },
+    /// A worker lives and shows no sign of it.
+    Hung {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+        /// The signs and their numbers, in words.
+        signs: String,
+    },
+    /// A worker shows signs of life again.
+    Awake {
+        /// Whose.
+        phase: PhaseNumber,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// An effect came to its end.
     Finished {
         /// Its number.
@@ -128,6 +159,13 @@ pub enum Input {
     },
     /// Nothing new shall be started.
     Hold(Hold),
+    /// Something about a phase that people should know early.
+    Noted {
+        /// Which.
+        phase: PhaseNumber,
+        /// What.
+        text: String,
+    },
 }
 
 /// What a lead writes down.
@@ -153,6 +191,11 @@ pub enum Event {
         /// Which phases the run takes in.
         scope: Scope,
         /// All phases of the run.
+        phases: Vec<PhaseSpec>,
+    },
+    /// The files of some phases say something new; what they depend on is as it was.
+    Observed {
+        /// These phases.
         phases: Vec<PhaseSpec>,
     },
     /// An effect is about to be released.
@@ -190,6 +233,9 @@ pub enum Event {
         to: Status,
         /// The reason, for people.
         why: String,
+        /// How far an attempt that begins looks ahead; `None` of one that does all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ahead: Option<Stage>,
     },
     /// A worker is to be ended.
     Halted {
@@ -207,6 +253,13 @@ pub enum Event {
     Died {
         /// Whose.
         phase: PhaseNumber,
+    },
+    /// Something about a phase that people should know early; it changes nothing.
+    Noted {
+        /// Which.
+        phase: PhaseNumber,
+        /// What.
+        text: String,
     },
     /// A person is asked.
     Asked {
@@ -258,6 +311,9 @@ pub enum Effect {
         attempt: u32,
         /// What it starts from.
         base: Commit,
+        /// Whether work that is there already is to stand on that, too.
+        #[serde(default)]
+        renew: bool,
     },
     /// Start a worker.
     Start {
@@ -281,6 +337,15 @@ pub enum Effect {
         phase: PhaseNumber,
         /// Which attempt.
         attempt: u32,
+    },
+    /// Bring what a look-ahead left to the main root, and its worktree back to its commit.
+    Gather {
+        /// The phase.
+        phase: PhaseNumber,
+        /// Its attempt.
+        attempt: u32,
+        /// The last stage that is complete; what came after it is put aside.
+        through: Option<Stage>,
     },
     /// Merge a complete phase into the run's own target.
     Merge {
@@ -324,11 +389,17 @@ pub enum Outcome {
     Merged {
         /// The new tip.
         commit: Commit,
+        /// What people should know about it; mostly nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// The merge would conflict.
     Conflict {
         /// In which files.
-        files: Vec<String>,
+        files: Vec<Clash>,
+        /// What a person can do.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        settle: String,
     },
     /// What the worker said is not what is there.
     Refuted {
@@ -347,4 +418,40 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+/// A file that cannot be merged by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenClash")]
+pub struct Clash {
+    /// The file.
+    pub path: String,
+    /// What happened to it on both sides, in words; empty where that is not known.
+    pub kind: String,
+}
+
+/// Older journals have the names alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenClash {
+    Name(String),
+    Whole { path: String, kind: String },
+}
+
+impl From<WrittenClash> for Clash {
+    fn from(written: WrittenClash) -> Self {
+        match written {
+            WrittenClash::Name(path) => Self { path, kind: String::new() },
+            WrittenClash::Whole { path, kind } => Self { path, kind },
+        }
+    }
+}
+
+impl std::fmt::Display for Clash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind.as_str() {
+            "" => f.write_str(&self.path),
+            kind => write!(f, "{} ({kind})", self.path),
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! What may happen next: starts, merges, following, closing. One thing at a time, until at rest.
 
+use std::collections::BTreeSet;
+
+use super::ahead;
 use super::decide::Draft;
-use super::{Effect, Event, Hold, Lead, Status};
+use super::{Effect, Event, Hold, Lead, Settings, Status};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
+use crate::stage::Stage;
 
 /// One thing that may happen next.
 enum Next {
@@ -11,6 +15,7 @@ enum Next {
     End(PhaseNumber),
     Merge(PhaseNumber),
     Start(PhaseNumber),
+    LookAhead(PhaseNumber, Stage),
     Close,
     Follow,
 }
@@ -27,8 +32,10 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
             let track = &lead.phases[&phase];
             let why = if lead.settings.merge_at_once {
                 "it is complete".to_owned()
-            } else {
+            } else if lead.closed_waves.contains(&track.wave) {
                 format!("wave {} is closed", track.wave)
+            } else {
+                "another phase that changes the same files waits for it".to_owned()
             };
             draft.move_to(phase, Status::Merging, &why);
             let commit = track.commit.clone().unwrap_or_default();
@@ -36,6 +43,7 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
             draft.intend(Effect::Merge { phase, attempt, commit, onto });
         }
         Some(Next::Start(phase)) => start(&mut draft, phase),
+        Some(Next::LookAhead(phase, through)) => draft.look_ahead(phase, through),
         Some(Next::Close) => {
             let (target, commit) = (lead.target.clone(), lead.tip.clone());
             draft.intend(Effect::Close { target, commit });
@@ -53,12 +61,14 @@ fn start(draft: &mut Draft<'_>, phase: PhaseNumber) {
     let track = &draft.lead.phases[&phase];
     let attempt = track.attempt + 1;
     let why = match track.spec.depends_on.as_slice() {
-        _ if attempt > 1 => track.why.clone(),
+        _ if track.started.is_some() => track.why.clone(),
         [] => "it depends on nothing".to_owned(),
         all => format!("merged before it: {}", list(all)),
     };
-    draft.events.push(Event::Moved { phase, attempt, to: Status::Preparing, why });
-    draft.intend(Effect::Prepare { phase, attempt, base: draft.lead.tip.clone() });
+    // What was only planned so far moves to the newest base; what has executed stays on its own.
+    let (base, renew) = (draft.lead.tip.clone(), !track.executed);
+    draft.events.push(Event::Moved { phase, attempt, to: Status::Preparing, why, ahead: None });
+    draft.intend(Effect::Prepare { phase, attempt, base, renew });
 }
 
 /// Names phases: `1, 2`.
@@ -71,7 +81,7 @@ pub(super) fn soon(lead: &Lead) -> Vec<PhaseNumber> {
     let behind = lead.live.iter().filter_map(|number| lead.dependents.get(number)).flatten();
     let is_near = |number: &&PhaseNumber| {
         let track = &lead.phases[*number];
-        track.status == Status::Waiting && track.attempt == 0 && track.halted_deps == 0
+        track.status == Status::Waiting && track.started.is_none() && track.halted_deps == 0
     };
     let mut soon: Vec<_> = behind.filter(is_near).copied().collect();
     soon.sort_unstable();
@@ -99,6 +109,11 @@ fn next(lead: &Lead, now: u64) -> Option<Next> {
     {
         return Some(Next::Start(phase));
     }
+    if let Some((phase, through)) = next_ahead(lead)
+        && start_due(lead).is_none_or(|due| due <= now)
+    {
+        return Some(Next::LookAhead(phase, through));
+    }
     if lead.merging.is_some() || !lead.run_is_begun() {
         return None;
     }
@@ -114,15 +129,53 @@ fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
     if lead.merging.is_some() {
         return None;
     }
-    let from = if lead.settings.merge_at_once { 0 } else { *lead.closed_waves.first()? };
+    let from = match lead.closed_waves.first() {
+        _ if lead.settings.merge_at_once => 0,
+        Some(wave) => *wave,
+        None => return lead.wanted_early(),
+    };
     let mut ready = lead.to_merge.range((from, PhaseNumber::whole(0))..);
     ready.next().map(|(_, number)| *number)
 }
 
+fn may_start(lead: &Lead) -> bool {
+    let has_agent = lead.agents_taken() < lead.settings.max_agents.max(1);
+    let has_slot = has_agent && lead.live.len() < lead.settings.max_workers.max(1);
+    has_slot && lead.hold == Hold::None && !lead.breaker
+}
+
 fn next_start(lead: &Lead) -> Option<PhaseNumber> {
-    let has_slot = lead.live.len() < lead.settings.max_workers.max(1);
-    let may_start = has_slot && lead.hold == Hold::None && !lead.breaker;
-    lead.ready.first().filter(|_| may_start).copied()
+    let mut ready = lead.ready.iter().filter(|_| may_start(lead));
+    let is_free = |(_, number): &&_| lead.in_the_way(&lead.phases[number]).is_none();
+    ready.find(is_free).map(|(_, number)| *number)
+}
+
+/// Returns what to take ahead, in a slot that nobody else wants.
+fn next_ahead(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
+    if !may_start(lead) || next_start(lead).is_some() {
+        return None;
+    }
+    ahead::next(lead)
+}
+
+/// Returns how many agents the next worker may have: an equal part of those that are free, with all
+/// that may start while it is at work.
+pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
+    let Settings { max_agents, max_workers, .. } = lead.settings;
+    let given: usize = lead.live().map(|track| track.agents).sum();
+    let free = max_agents.saturating_sub(given);
+    // It is one of them itself.
+    let starting = lead.live().filter(|track| track.agents == 0).count().max(1);
+    let slots = max_workers.max(1).saturating_sub(lead.live.len());
+    let behind_it = lead.dependents.get(&phase);
+    let is_free = |number: &&PhaseNumber| behind_it.is_none_or(|behind| !behind.contains(number));
+    let others = lead.live.iter().filter(|other| **other != phase);
+    let behind = others.filter_map(|other| lead.dependents.get(other)).flatten();
+    let is_next = |number: &&PhaseNumber| lead.phases[*number].status == Status::Waiting;
+    let ready = lead.ready.iter().map(|(_, number)| number);
+    let soon: BTreeSet<_> =
+        behind.filter(is_next).filter(is_free).chain(ready).take(slots).collect();
+    (free / (starting + soon.len())).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {
@@ -130,7 +183,8 @@ fn start_due(lead: &Lead) -> Option<u64> {
 }
 
 pub(super) fn deadline(lead: &Lead) -> Option<u64> {
-    let start = next_start(lead).and_then(|_| start_due(lead));
+    let has_start = next_start(lead).is_some() || next_ahead(lead).is_some();
+    let start = start_due(lead).filter(|_| has_start);
     let due = lead.dues.first().map(|(due, _)| *due);
     due.into_iter().chain(start).min()
 }

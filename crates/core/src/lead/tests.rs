@@ -1,5 +1,9 @@
 //! A lead driven by hand: a diamond of four phases.
 
+mod ahead;
+mod apart;
+mod stalls;
+
 use super::*;
 use crate::item::Ask;
 use crate::machine::step;
@@ -14,6 +18,8 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         name: format!("Phase {text}"),
         depends_on: depends_on.iter().map(|n| number(n)).collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     }
 }
 
@@ -85,7 +91,7 @@ impl Table {
     }
 
     fn merge(&mut self, commit: &str) {
-        let merged = Outcome::Merged { commit: commit.to_owned() };
+        let merged = Outcome::Merged { commit: commit.to_owned(), note: String::new() };
         self.finish(|e| matches!(e, Effect::Merge { .. }), merged);
     }
 
@@ -134,7 +140,7 @@ fn runs_a_diamond_to_its_end() {
     table.settle();
     table.finish(
         |e| matches!(e, Effect::Close { .. }),
-        Outcome::Merged { commit: "closed".to_owned() },
+        Outcome::Merged { commit: "closed".to_owned(), note: String::new() },
     );
     table.settle();
     assert_eq!(table.lead.standing(), Standing::Done);
@@ -422,12 +428,60 @@ fn a_late_failure_to_end_a_worker_hurts_nobody() {
     assert_eq!(table.lead.open_items().count(), 0);
 }
 
+fn conflict() -> Outcome {
+    let file = Clash { path: "a".to_owned(), kind: "both changed".to_owned() };
+    Outcome::Conflict { files: vec![file], settle: "git merge it".to_owned() }
+}
+
+#[test]
+fn a_merge_that_did_not_work_is_tried_again_when_its_phase_is_resumed() {
+    let mut table = Table::diamond(Settings::default());
+    table.complete("1");
+    table.finish(|e| matches!(e, Effect::Merge { .. }), conflict());
+    assert_eq!(table.status("1"), Status::Parked);
+    let asked = table.lead.open_items().next().unwrap().ask.question.clone();
+    assert_eq!(asked, "Phase 1 cannot be merged: conflicts in a (both changed); git merge it");
+    table.command(1, Command::Resume { phase: Some(number("1")) });
+    assert_eq!(table.status("1"), Status::Merging);
+    assert_eq!(table.lead.open_items().count(), 0, "that is its answer");
+}
+
+#[test]
+fn conflicts_of_older_journals_can_be_read() {
+    let old = r#"{"outcome":"conflict","files":["a"]}"#;
+    let outcome: Outcome = serde_json::from_str(old).unwrap();
+    let file = Clash { path: "a".to_owned(), kind: String::new() };
+    assert_eq!(outcome, Outcome::Conflict { files: vec![file], settle: String::new() });
+    let text = serde_json::to_string(&conflict()).unwrap();
+    assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), conflict());
+}
+
+#[test]
+fn a_note_is_written_down_only_while_its_phase_waits_for_its_merge() {
+    let mut table = Table::new(Settings::default(), vec![spec("1", &[]), spec("2", &[])]);
+    let note = || Input::Noted { phase: number("1"), text: "it will conflict".to_owned() };
+    assert!(table.lead.decide(&note(), 1).events.is_empty());
+    table.complete("1");
+    let noted = table.lead.decide(&note(), 1).events;
+    assert_eq!(noted[0].sentence().unwrap(), "phase 1: it will conflict");
+}
+
+#[test]
+fn a_worktree_without_a_sensible_answer_fails_its_phase() {
+    let mut table = Table::diamond(Settings::default());
+    // Nobody answers so; a phase that waited for a better answer would wait for ever.
+    table.finish(|e| matches!(e, Effect::Prepare { .. }), Outcome::Done);
+    assert_eq!(table.status("1"), Status::Failed);
+    assert!(table.lead.phases[&number("1")].why.contains("no worktree"));
+    assert!(table.lead.live().next().is_none(), "its slot is free");
+    assert_eq!(table.lead.standing(), Standing::Failed);
+}
+
 #[test]
 fn an_older_commit_is_not_taken_for_the_work_of_a_new_attempt() {
     let mut table = Table::diamond(Settings::default());
     table.complete("1");
-    let files = vec!["a".to_owned()];
-    table.finish(|e| matches!(e, Effect::Merge { .. }), Outcome::Conflict { files });
+    table.finish(|e| matches!(e, Effect::Merge { .. }), conflict());
     table.command(1, Command::Answer { item: 1, text: "give up".to_owned() });
     table.command(2, Command::Resume { phase: Some(number("1")) });
     table.prepare_and_start("1");
@@ -455,4 +509,9 @@ fn each_breaker_has_its_own_question() {
     table.end("2", 1, Report::Failed { reason: "no".to_owned() });
     assert!(table.lead.breaker);
     assert!(open(&table).is_some(), "the second one is asked about too");
+}
+
+/// Settings with which everything starts that can.
+fn at_once() -> Settings {
+    Settings { stagger_ms: 0, ..Settings::default() }
 }

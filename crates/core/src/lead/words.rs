@@ -10,6 +10,8 @@ use crate::report::{Halt, Report};
 
 /// How many groups of phases are named when a roadmap was read; the rest is counted.
 const GROUPS_MAX: usize = 8;
+/// How many files of a phase are named.
+const FILES_MAX: usize = 4;
 
 impl Event {
     /// Returns the phase it is about.
@@ -19,12 +21,14 @@ impl Event {
             | Self::Moved { phase, .. }
             | Self::Halted { phase, .. }
             | Self::Unhalted { phase }
+            | Self::Noted { phase, .. }
             | Self::Died { phase } => Some(*phase),
             Self::Asked { item } => item.phase,
             Self::Intended { effect, .. } => match effect {
                 Effect::Prepare { phase, .. }
                 | Effect::Tell { phase, .. }
                 | Effect::End { phase, .. }
+                | Effect::Gather { phase, .. }
                 | Effect::Merge { phase, .. } => Some(*phase),
                 Effect::Start { brief } => Some(brief.phase),
                 Effect::Follow { .. } | Effect::Close { .. } => None,
@@ -43,11 +47,20 @@ impl Event {
                 format!("a lead takes up the run, at most {} workers", settings.max_workers)
             }
             Self::Planned { phases, .. } => planned(phases),
+            Self::Observed { phases } => {
+                let planned = phases.iter().filter(|spec| spec.touches.is_some());
+                let planned: Vec<_> = planned.map(|spec| spec.number).collect();
+                match planned.as_slice() {
+                    [] => return None,
+                    some => format!("the plans of phase {} are there", list(some)),
+                }
+            }
             Self::Finished { outcome, .. } => return outcome.sentence(),
             Self::Reported { phase, report, .. } => {
                 format!("phase {phase}: {}", report.sentence()?)
             }
-            Self::Moved { phase, to, why, attempt } => moved(*phase, *to, why, *attempt),
+            Self::Moved { phase, why, ahead: Some(_), .. } => format!("phase {phase}: {why}"),
+            Self::Moved { phase, to, why, attempt, .. } => moved(*phase, *to, why, *attempt),
             Self::Halted { phase, how } => match how {
                 Halt::Paused => format!("phase {phase} is told to rest"),
                 Halt::Cancelled => format!("phase {phase} is told to end"),
@@ -55,6 +68,7 @@ impl Event {
             },
             Self::Unhalted { phase } => format!("phase {phase} shall go on after all"),
             Self::Died { phase } => format!("phase {phase}: its worker died"),
+            Self::Noted { phase, text } => format!("phase {phase}: {text}"),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
             Self::Withdrawn { item } => format!("question {item} is no longer asked"),
@@ -94,7 +108,7 @@ impl Event {
 impl Lead {
     /// Returns why a phase stands where it stands; of one that waits, what it waits for.
     pub fn why(&self, track: &Track) -> String {
-        if track.status != Status::Waiting {
+        if track.status != Status::Waiting && !track.looks_ahead() {
             return track.why.clone();
         }
         let others = track.spec.depends_on.iter().filter_map(|number| self.phases.get(number));
@@ -103,8 +117,20 @@ impl Lead {
             .map(|other| format!("{} ({})", other.spec.number, other.status.name()))
             .collect();
         let workers = self.settings.max_workers;
+        if let Some(through) = track.through.filter(|_| track.looks_ahead()) {
+            return format!(
+                "it looks ahead through {} and waits for {}",
+                through.name(),
+                open.join(", ")
+            );
+        }
         if !open.is_empty() {
-            format!("it waits for {}", open.join(", "))
+            let done = track
+                .ahead
+                .map_or_else(String::new, |stage| format!("; done ahead through {}", stage.name()));
+            format!("it waits for {}{done}", open.join(", "))
+        } else if let Some((other, path)) = self.in_the_way(track) {
+            format!("it waits for {other}, which changes {path}, too")
         } else if self.breaker {
             "too many phases failed, so nothing is started".to_owned()
         } else if self.hold != Hold::None {
@@ -140,7 +166,20 @@ fn planned(phases: &[PhaseSpec]) -> String {
     if named < phases.len() {
         parts.push(format!("and {} more", phases.len() - named));
     }
+    let waves = PhaseSpec::by_wave(phases);
+    let pairs: Vec<_> = waves.iter().flat_map(|wave| PhaseSpec::overlaps(wave)).collect();
+    for (a, b, path) in pairs.iter().take(GROUPS_MAX) {
+        parts.push(format!("{a} and {b} both change {path}"));
+    }
     format!("the roadmap has {} phases: {}", phases.len(), parts.join("; "))
+}
+
+/// Names a few files, and counts the rest.
+fn named(files: &[String]) -> String {
+    let more = files.len().saturating_sub(FILES_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown: Vec<_> = files.iter().take(FILES_MAX).map(String::as_str).collect();
+    format!("{}{more}", shown.join(", "))
 }
 
 fn moved(phase: PhaseNumber, to: Status, why: &str, attempt: u32) -> String {
@@ -177,8 +216,9 @@ impl Outcome {
             (Effect::Prepare { phase, .. }, Self::Prepared { base }) => {
                 format!("phase {phase}: its worktree stands on {}", short(base))
             }
-            (Effect::Merge { phase, .. }, Self::Merged { commit }) => {
-                format!("phase {phase}: the run's target is now {}", short(commit))
+            (Effect::Merge { phase, .. }, Self::Merged { commit, note }) => {
+                let note = if note.is_empty() { String::new() } else { format!("; {note}") };
+                format!("phase {phase}: the run's target is now {}{note}", short(commit))
             }
             (Effect::End { phase, .. }, Self::Done) => {
                 format!("phase {phase}: its worker was ended by force")
@@ -203,7 +243,10 @@ impl Outcome {
 
     fn sentence(&self) -> Option<String> {
         match self {
-            Self::Merged { commit } => Some(format!("the run's target is now {}", short(commit))),
+            Self::Merged { commit, note } => {
+                let note = if note.is_empty() { String::new() } else { format!("; {note}") };
+                Some(format!("the run's target is now {}{note}", short(commit)))
+            }
             Self::Refused { reason, command } => {
                 Some(format!("the branch did not follow: {reason}; to finish: {command}"))
             }
@@ -219,7 +262,7 @@ impl Report {
     /// Returns the report in a few words for people; `None` for what needs none.
     pub fn sentence(&self) -> Option<String> {
         Some(match self {
-            Self::Started { .. } | Self::Asked { .. } => return None,
+            Self::Started { .. } | Self::Asked { .. } | Self::Settled { .. } => return None,
             Self::Stage { to, artifact, .. } if artifact.is_empty() => {
                 format!("stage {}", to.name())
             }
@@ -236,6 +279,9 @@ impl Report {
             }
             Self::Note { text } => text.clone(),
             Self::Said { message } => crate::message::Message::summary_of(message),
+            Self::Planned { files, .. } if files.is_empty() => return None,
+            Self::Planned { files, .. } => format!("its plans change {}", named(files)),
+            Self::Ahead { through } => format!("done ahead through {}", through.name()),
             Self::Parked => "it waits for a person".to_owned(),
             Self::Complete { commit } => format!("complete at {}", short(commit)),
             Self::Failed { reason } => format!("failed: {reason}"),

@@ -60,6 +60,9 @@ pub struct Settings {
     pub wall_max_ms: Option<u64>,
     /// The roles that somebody fills.
     pub roles: BTreeSet<Role>,
+    /// Whether plans may run side by side.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub side_by_side: bool,
 }
 
 impl Default for Settings {
@@ -73,6 +76,7 @@ impl Default for Settings {
             tries_max: 1,
             wall_max_ms: None,
             roles: BTreeSet::from([Role::Executor, Role::Verifier]),
+            side_by_side: false,
         }
     }
 }
@@ -117,6 +121,20 @@ pub struct FoundPlan {
     /// Why it cannot be carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// The files and directories it says it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Whether tasks of it are committed whose checks have still to be run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unchecked: bool,
+    /// Whether a task of it was undone after it ran side by side with others.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub alone: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over like this")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A task of a plan.
@@ -206,6 +224,18 @@ pub enum Input {
         /// What came of it.
         outcome: Outcome,
     },
+    /// What it is doing shows no sign of life.
+    Stuck {
+        /// The number of the effect.
+        id: u64,
+        /// The signs and their numbers, in words.
+        signs: String,
+    },
+    /// What seemed to be stuck moves again.
+    Moving {
+        /// The number of the effect.
+        id: u64,
+    },
     /// The lead says something.
     Told(Note),
     /// The lead has not confirmed what it was told for too long.
@@ -254,6 +284,27 @@ pub enum Event {
     },
     /// What it is doing is cut off.
     Interrupted,
+    /// What it is doing shows no sign of life.
+    Stuck {
+        /// The number of the effect.
+        id: u64,
+        /// The key of the question about it.
+        key: String,
+        /// What is stuck, and by which signs.
+        text: String,
+    },
+    /// What seemed to be stuck moves again.
+    Moving {
+        /// The number of the effect.
+        id: u64,
+    },
+    /// A person said what to do about something that is stuck.
+    Decided {
+        /// The number of the effect.
+        id: u64,
+        /// What the person chose.
+        choice: String,
+    },
     /// The lead does not answer.
     Unheard {
         /// What was noted about it.
@@ -298,6 +349,25 @@ pub enum Effect {
         plan: String,
         /// The task, counted from one.
         task: usize,
+        /// Whether other plans run at the same time: then only what the plan says it changes is
+        /// committed, and the checks are left for later.
+        #[serde(default, skip_serializing_if = "is_false")]
+        beside: bool,
+    },
+    /// Put aside what is not committed, before plans run side by side.
+    Clear {
+        /// Those plans.
+        plans: Vec<String>,
+    },
+    /// Look for what plans that ran side by side changed without having said so.
+    Gather {
+        /// Those plans.
+        plans: Vec<String>,
+    },
+    /// Run the checks of a plan whose tasks were committed without; undo what does not pass.
+    CheckPlan {
+        /// The plan.
+        plan: String,
     },
     /// Write a plan's summary and make its closing commit.
     ClosePlan {
@@ -325,7 +395,28 @@ pub enum Effect {
         text: String,
     },
     /// Cut off what is being done.
-    Interrupt,
+    Interrupt {
+        /// The number of the effect; `None` for all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<u64>,
+    },
+}
+
+impl Effect {
+    /// Returns the plan it is about.
+    pub fn plan(&self) -> Option<&str> {
+        match self {
+            Self::RunTask { plan, .. }
+            | Self::CheckPlan { plan }
+            | Self::ClosePlan { plan, .. } => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// Returns whether it runs commands or agents, which may take long and can be cut off.
+    pub fn is_long(&self) -> bool {
+        matches!(self, Self::RunTask { .. } | Self::RunRole { .. } | Self::CheckPlan { .. })
+    }
 }
 
 /// What came of an effect.
@@ -361,6 +452,13 @@ pub enum Outcome {
     Blocked {
         /// What is in the way.
         text: String,
+    },
+    /// A check does not pass, and the work of a task and of those after it was undone.
+    Undone {
+        /// The task.
+        task: usize,
+        /// Why.
+        reason: String,
     },
     /// It was cut off.
     Interrupted,

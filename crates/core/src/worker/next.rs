@@ -1,4 +1,5 @@
-//! What a worker does next: one thing at a time, until it waits for it or has ended.
+//! What a worker does next: one thing at a time, until it waits for it or has ended. Only plans that
+//! run side by side are several things at a time.
 
 use super::execute;
 use super::{Effect, Event, Found, Role, Verdict, Worker};
@@ -6,6 +7,7 @@ use crate::item::{Ask, ItemKind};
 use crate::machine::Decision;
 use crate::report::{Halt, Report};
 use crate::stage::Stage;
+use crate::touch;
 
 /// How often research and planning are tried.
 const ROLE_TRIES: u32 = 2;
@@ -30,6 +32,8 @@ pub(super) enum Next {
     Fail(String),
     /// A person is asked; the worker ends when all questions are put.
     Ask(Vec<Ask>),
+    /// Something is under way that has to come to its end before.
+    Wait,
 }
 
 pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effect)> {
@@ -37,9 +41,11 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     if worker.ended || worker.brief.is_none() {
         return decision;
     }
-    if worker.busy.is_some() {
+    if !worker.busy.is_empty() {
         interrupt(worker, now, &mut decision);
-        return decision;
+        if !worker.has_room() || !decision.events.is_empty() {
+            return decision;
+        }
     }
     let events = &mut decision.events;
     match next(worker, now) {
@@ -56,6 +62,7 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
             events.extend(new.map(|ask| Event::Reported(Report::Asked { ask })));
             events.push(Event::Reported(Report::Parked));
         }
+        Next::Wait => {}
     }
     decision
 }
@@ -66,11 +73,11 @@ fn interrupt(worker: &Worker, now: u64, decision: &mut Decision<Event, (u64, Eff
     if timeout {
         decision.events.push(Event::Halted { how: Halt::Timeout });
     }
-    let is_long = matches!(worker.busy, Some((_, Effect::RunTask { .. } | Effect::RunRole { .. })));
+    let is_long = worker.busy.values().any(Effect::is_long);
     let must_end = timeout || matches!(worker.halt, Some(Halt::Cancelled | Halt::Timeout));
     if must_end && is_long && !worker.interrupted {
         decision.events.push(Event::Interrupted);
-        decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt));
+        decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt { of: None }));
     }
 }
 
@@ -85,7 +92,24 @@ fn over(worker: &Worker, artifact: String, events: &mut Vec<Event>) {
     let Some(to) = from.map_or(Some(Stage::Discuss), Stage::next) else {
         return;
     };
+    if to == Stage::Execute {
+        let planned = planned(worker);
+        events.push(Event::Reported(planned.clone()));
+        if planned.is_last() {
+            return;
+        }
+    }
     events.push(Event::Reported(Report::Stage { from, to, artifact }));
+}
+
+/// Tells which files the plans change. The worker ends with that, to be started again when nobody
+/// else changes them, unless the lead has cleared them before.
+fn planned(worker: &Worker) -> Report {
+    let plans = worker.found.iter().flat_map(|found| &found.plans);
+    // Those that are done count as well: the phase is not merged yet.
+    let files = touch::normalized(plans.flat_map(|plan| &plan.files));
+    let clear = worker.brief.as_ref().map_or(&[][..], |brief| &brief.clear);
+    Report::Planned { waits: !touch::covers(clear, &files), files }
 }
 
 fn next(worker: &Worker, now: u64) -> Next {
@@ -109,6 +133,9 @@ fn next(worker: &Worker, now: u64) -> Next {
         Stage::Refine => return refine(worker, found),
     };
     match next {
+        Next::Over(_) if worker.through() == Some(stage) => {
+            Next::Say(Report::Ahead { through: stage })
+        }
         Next::Over(artifact) => gate(worker, found, stage, artifact),
         Next::Fail(reason) => fail(worker, reason),
         next => next,
@@ -116,7 +143,7 @@ fn next(worker: &Worker, now: u64) -> Next {
 }
 
 fn halt(worker: &Worker, how: Halt) -> Next {
-    if worker.checkpointed {
+    if worker.checkpointed || worker.through().is_some() {
         return Next::Say(Report::Stopped { how });
     }
     let reason = match how {
@@ -127,9 +154,13 @@ fn halt(worker: &Worker, how: Halt) -> Next {
     checkpoint(worker, how.name(), reason)
 }
 
-/// Fails after a checkpoint.
+/// Fails after a checkpoint; a look-ahead leaves none, for the phase has not begun.
 fn fail(worker: &Worker, reason: String) -> Next {
-    if worker.checkpointed { Next::Fail(reason) } else { checkpoint(worker, "failed", &reason) }
+    if worker.checkpointed || worker.through().is_some() {
+        Next::Fail(reason)
+    } else {
+        checkpoint(worker, "failed", &reason)
+    }
 }
 
 fn give_up(worker: &Worker) -> Next {
@@ -138,7 +169,7 @@ fn give_up(worker: &Worker) -> Next {
 }
 
 fn checkpoint(worker: &Worker, status: &str, reason: &str) -> Next {
-    let plan = worker.plan.as_ref().map(|(plan, _)| plan.clone());
+    let plan = worker.trouble.keys().chain(worker.plans.keys()).next().cloned();
     let done = plan.as_ref().and_then(|plan| worker.tasks_done.get(plan));
     let task = plan.as_ref().map(|_| done.map_or(0, std::collections::BTreeSet::len) + 1);
     let (status, reason) = (status.to_owned(), reason.to_owned());
@@ -233,6 +264,9 @@ fn run_role(worker: &Worker, role: Role) -> Next {
 fn plan(worker: &Worker, found: &Found) -> Next {
     let roles = &found.settings.roles;
     let phase = worker.phase();
+    if found.plans.is_empty() && !roles.contains(&Role::Planner) && worker.through().is_some() {
+        return Next::Over("no planner is set".to_owned());
+    }
     if found.plans.is_empty() && !roles.contains(&Role::Planner) {
         return ask_again(worker, &format!("{phase}/plans"), |key| Ask {
             key,

@@ -1,5 +1,8 @@
 //! A worker driven by hand through its stages.
 
+mod beside;
+mod briefs;
+
 use super::*;
 use crate::item::ItemKind;
 use crate::machine::step;
@@ -65,7 +68,7 @@ impl Bench {
                 return Outcome::Frozen { plans: Vec::new(), settings: String::new() };
             }
             Effect::RunRole { role, .. } => (role.name(), role.name().to_owned()),
-            Effect::RunTask { plan, task } => ("task", format!("{plan}/{task}")),
+            Effect::RunTask { plan, task, .. } => ("task", format!("{plan}/{task}")),
             Effect::ClosePlan { plan, .. } => ("close", format!("close {plan}")),
             Effect::Checkpoint { status, .. } => ("checkpoint", format!("checkpoint {status}")),
             Effect::WriteContext { answers } => {
@@ -74,7 +77,10 @@ impl Bench {
             }
             Effect::ClosePhase => ("phase", "close phase".to_owned()),
             Effect::NoteStatus { .. } => ("note", "note".to_owned()),
-            Effect::Interrupt => ("interrupt", "interrupt".to_owned()),
+            Effect::Interrupt { .. } => ("interrupt", "interrupt".to_owned()),
+            Effect::Clear { plans } => ("clear", format!("clear {}", plans.join(" "))),
+            Effect::Gather { plans } => ("gather", format!("gather {}", plans.join(" "))),
+            Effect::CheckPlan { plan } => ("check", format!("check {plan}")),
         };
         self.done.push(words);
         if let Some(at) = self.outcomes.iter().position(|(kind, _)| *kind == name) {
@@ -92,16 +98,27 @@ impl Bench {
 
     /// Begins an attempt with what was answered so far.
     fn begin(&mut self) {
+        self.begin_as(|_| {});
+    }
+
+    /// Begins an attempt with a brief of its own.
+    fn begin_as(&mut self, change: impl Fn(&mut Brief)) {
         self.worker = Worker::default();
         (self.done, self.reports) = (Vec::new(), Vec::new());
-        let brief = Brief {
+        let mut brief = Brief {
             run: "r".to_owned(),
             phase: PhaseNumber::whole(3),
             name: "Three".to_owned(),
             attempt: 1,
             base: "c0".to_owned(),
             answers: self.answers.clone(),
+            agents: 2,
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
+        change(&mut brief);
         self.put(&Input::Begin { brief, pid: 1 });
     }
 
@@ -332,11 +349,18 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             attempt: 1,
             base: String::new(),
             answers: Vec::new(),
+            agents: 1,
+            through: None,
+            after: Vec::new(),
+            clear: vec![crate::touch::EVERYTHING.to_owned()],
+            checked: false,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);
         found.settings.wall_max_ms = Some(1_000);
-        while let Some((id, effect @ (Effect::Look | Effect::Freeze))) = worker.busy.clone() {
+        while let Some((id, effect @ (Effect::Look | Effect::Freeze))) =
+            worker.busy.first_key_value().map(|(id, effect)| (*id, effect.clone()))
+        {
             let outcome = match effect {
                 Effect::Look => Outcome::Found { found: found.clone() },
                 _ => Outcome::Frozen { plans: Vec::new(), settings: String::new() },
@@ -344,12 +368,12 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             step(&mut worker, Some(&Input::Finished { id, outcome }), 1);
         }
         let decision = step(&mut worker, Some(&Input::Told(Note::Halt { how })), 2);
-        assert_eq!(decision.effects.iter().any(|(_, e)| *e == Effect::Interrupt), cut);
-        let id = worker.busy.as_ref().unwrap().0;
+        assert_eq!(decision.effects.iter().any(|(_, e)| *e == Effect::Interrupt { of: None }), cut);
+        let id = *worker.busy.keys().next().unwrap();
         let outcome = if cut { Outcome::Interrupted } else { Outcome::Committed { commit: None } };
         let decision = step(&mut worker, Some(&Input::Finished { id, outcome }), 3);
         assert!(matches!(decision.effects[0].1, Effect::Checkpoint { .. }), "{decision:?}");
-        let id = worker.busy.as_ref().unwrap().0;
+        let id = *worker.busy.keys().next().unwrap();
         step(&mut worker, Some(&Input::Finished { id, outcome: Outcome::Done }), 4);
         assert!(worker.ended);
     }

@@ -25,9 +25,11 @@ impl Event {
             Self::Halted { how: Halt::Cancelled } => "it is told to end".to_owned(),
             Self::Halted { how: Halt::Timeout } => "its time is used up".to_owned(),
             Self::Interrupted => "what it was doing is cut off".to_owned(),
-            Self::Unheard { text } => text.clone(),
+            Self::Unheard { text } | Self::Stuck { text, .. } => text.clone(),
             Self::Sealed { .. } => return None,
-            Self::Proved(evidence) => return Some(evidence.sentence()),
+            Self::Proved(evidence) => evidence.sentence(),
+            Self::Moving { .. } => "what seemed stuck moves again".to_owned(),
+            Self::Decided { choice, .. } => format!("a person decides: {choice}"),
             Self::Reported(Report::Started { pid }) => format!("worker {pid} is at work"),
             Self::Reported(Report::Asked { ask }) => format!("it asks: {}", ask.question),
             Self::Reported(report) => return report.sentence(),
@@ -38,7 +40,10 @@ impl Event {
     pub fn is_failure(&self) -> bool {
         matches!(
             self,
-            Self::Finished { outcome: Outcome::Failed { .. } | Outcome::Blocked { .. }, .. }
+            Self::Finished {
+                outcome: Outcome::Failed { .. } | Outcome::Blocked { .. } | Outcome::Undone { .. },
+                ..
+            } | Self::Stuck { .. }
                 | Self::Reported(Report::Failed { .. })
         )
     }
@@ -66,13 +71,18 @@ impl Effect {
                 format!("the {} begins, round {}", role.name(), round + 1)
             }
             Self::Freeze => "the plans are taken as they are".to_owned(),
-            Self::RunTask { plan, task } => format!("plan {plan}: task {task} begins"),
+            Self::RunTask { plan, task, .. } => format!("plan {plan}: task {task} begins"),
+            Self::CheckPlan { plan } => format!("plan {plan}: its checks begin"),
             Self::ClosePlan { plan, .. } => format!("plan {plan}: its summary is written"),
             Self::ClosePhase => "the last commit of the phase is made".to_owned(),
             Self::Checkpoint { status, reason, .. } => {
                 format!("a checkpoint is written, {status}: {reason}")
             }
-            Self::Look | Self::NoteStatus { .. } | Self::Interrupt => return None,
+            Self::Look
+            | Self::NoteStatus { .. }
+            | Self::Interrupt { .. }
+            | Self::Clear { .. }
+            | Self::Gather { .. } => return None,
         })
     }
 
@@ -82,7 +92,8 @@ impl Effect {
             // A command that is set for the role logs as `verifier-…`, mow's own checks as `verify-…`.
             Self::RunRole { role: Role::Verifier, .. } => Some("verif".to_owned()),
             Self::RunRole { role, round } => Some(format!("{}-{round}", role.name())),
-            Self::RunTask { plan, task } => Some(format!("{plan}-t{task}-")),
+            Self::RunTask { plan, task, .. } => Some(format!("{plan}-t{task}-")),
+            Self::CheckPlan { plan } => Some(format!("{plan}-t")),
             _ => None,
         }
     }
@@ -93,6 +104,7 @@ impl Outcome {
         Some(match self {
             Self::Failed { reason } => format!("that failed: {reason}"),
             Self::Blocked { text } => format!("that is blocked: {text}"),
+            Self::Undone { task, reason } => format!("task {task} is undone: {reason}"),
             Self::Interrupted => "that was cut off".to_owned(),
             Self::Verdict { verdict: Verdict::Passed } => "the check passed".to_owned(),
             Self::Verdict { verdict: Verdict::Gaps { text } } => {

@@ -1,5 +1,6 @@
 //! Does what a lead wants, each thing in a thread of its own; whatever goes wrong is an outcome.
 
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,10 @@ use std::time::Duration;
 use mow_core::lead::{Effect, Outcome};
 use mow_core::phase::PhaseNumber;
 use mow_host::process;
+use mow_store::disk::Lock;
+use mow_store::worktree_home::worktrees_lock;
 
+use super::foresight::{Waiting, foresee};
 use super::world::Wake;
 use crate::EngineError;
 use crate::site::Site;
@@ -15,17 +19,20 @@ use crate::site::Site;
 /// How long processes may take to end when they are asked to.
 pub(super) const END_GRACE: Duration = Duration::from_secs(5);
 
+/// How long another mow may take to change the repository.
+const CHANGED_WITHIN: Duration = Duration::from_secs(600);
+
 /// What does the work.
 pub(super) struct Hands {
     site: Arc<Site>,
     sender: Sender<Wake>,
-    /// Taken by whatever changes the repository itself, one at a time.
-    repository: Arc<Mutex<()>>,
+    repository: Arc<Repository>,
 }
 
 impl Hands {
     pub(super) fn new(site: Arc<Site>, sender: Sender<Wake>) -> Self {
-        Self { site, sender, repository: Arc::default() }
+        let repository = Arc::new(Repository::new(&site));
+        Self { site, sender, repository }
     }
 
     /// Begins something; its end arrives as a [`Wake`]. The picture is what closing commits.
@@ -38,12 +45,13 @@ impl Hands {
         let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
         let repository = Arc::clone(&self.repository);
         let act = move || {
-            let changes_repository = !matches!(effect, Effect::Start { .. } | Effect::End { .. });
-            let guard = changes_repository
-                .then(|| repository.lock().unwrap_or_else(PoisonError::into_inner));
-            let outcome = perform(&site, &effect, &picture)
-                .unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
-            drop(guard);
+            let act = || perform(&site, &effect, &picture, &repository);
+            let done = match effect {
+                // A merge takes it by itself, and not while it waits for an agent or for a check.
+                Effect::Start { .. } | Effect::End { .. } | Effect::Merge { .. } => act(),
+                _ => repository.alone(act),
+            };
+            let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
@@ -57,11 +65,45 @@ impl Hands {
         let (site, repository) = (Arc::clone(&self.site), Arc::clone(&self.repository));
         let act = move || {
             for phase in phases {
-                let _guard = repository.lock().unwrap_or_else(PoisonError::into_inner);
-                super::prepare::make_ahead(&site, &phase, &base).ok();
+                let act = || super::prepare::make_ahead(&site, &phase, &base);
+                repository.alone(act).ok();
             }
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
+    }
+
+    /// Tries the merges of phases that wait for them; what people should know arrives as a [`Wake`].
+    pub(super) fn foresee(&self, waiting: Waiting) {
+        let (site, sender) = (Arc::clone(&self.site), self.sender.clone());
+        let act = move || {
+            for (phase, text) in foresee(&site, waiting).unwrap_or_default() {
+                sender.send(Wake::Noted(phase, text)).ok();
+            }
+        };
+        std::thread::Builder::new().name("mow-foresight".to_owned()).spawn(act).ok();
+    }
+}
+
+/// The repository, which one at a time may change: no other thread, no lead of another project in
+/// it, and no command that makes worktrees.
+pub(super) struct Repository {
+    ours: Mutex<()>,
+    all: PathBuf,
+}
+
+impl Repository {
+    pub(super) fn new(site: &Site) -> Self {
+        Self { ours: Mutex::default(), all: worktrees_lock(&site.project) }
+    }
+
+    /// Does something while nobody else changes the repository.
+    pub(super) fn alone<T>(
+        &self,
+        act: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let _ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        let _all = Lock::acquire(&self.all, CHANGED_WITHIN)?;
+        act()
     }
 }
 
@@ -69,11 +111,13 @@ fn perform(
     site: &Site,
     effect: &Effect,
     picture: &[(String, Vec<u8>)],
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     match effect {
-        Effect::Prepare { phase, attempt, base } => {
-            super::prepare::prepare(site, phase, *attempt, base)
+        Effect::Prepare { phase, attempt, base, renew } => {
+            super::prepare::prepare(site, phase, *attempt, (base, *renew))
         }
+        Effect::Gather { phase, through, .. } => super::gather::gather(site, phase, *through),
         Effect::Start { brief } => super::start::start(site, brief),
         Effect::Tell { .. } => Ok(Outcome::Done),
         Effect::End { phase, attempt } => {
@@ -82,7 +126,7 @@ fn perform(
             Ok(Outcome::Done)
         }
         Effect::Merge { phase, attempt, commit, onto } => {
-            super::merge::merge(site, phase, *attempt, [commit, onto])
+            super::merge::merge(site, phase, *attempt, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit),
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture),

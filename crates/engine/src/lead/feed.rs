@@ -61,6 +61,8 @@ fn input_type(kind: ItemKind) -> &'static str {
         ItemKind::Plans => "planning_approval",
         ItemKind::Gaps | ItemKind::Checkpoint => "verification_question",
         ItemKind::Failed | ItemKind::Breaker => "worker_failed",
-        ItemKind::Blocker | ItemKind::Conflict => "error_resolution",
+        ItemKind::Blocker | ItemKind::Conflict | ItemKind::Stuck | ItemKind::Hung => {
+            "error_resolution"
+        }
     }
 }

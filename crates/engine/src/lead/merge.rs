@@ -1,28 +1,32 @@
 //! Merges complete phases onto the run's own ref, and lets the target branch follow.
 
-use std::path::Path;
-
-use mow_core::lead::Outcome;
+use mow_core::lead::{Clash, Outcome};
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
-use mow_host::follow::{self, Followed};
+use mow_host::follow::{self, Followed, quoted};
 use mow_host::git::Git;
-use mow_host::merge::{self, Merge, MergeOutcome};
+use mow_host::merge::{self, Conflict, Merge, MergeOutcome, Planned, Ready};
+use mow_host::phase_worktree::is_merging;
+use mow_host::{rescue, submodules};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::{phase_dirs, planning_copy};
+use mow_store::{phase_dirs, planning_copy, planning_join};
 use serde_json::json;
 
-use super::prepare::{change_manifest, release};
+use super::effects::Repository;
+use super::prepare::{change_manifest, is_newer, release};
 use super::proof::{self, Claim};
+use super::trial::Trial;
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::site::Site;
+use crate::site::{Place, Site};
 
+/// How often a merge is made anew because somebody moved the run's ref.
+const TRIES_MAX: usize = 5;
 /// The planning files that only the lead writes.
 const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
 
 /// Returns the ref that a run merges onto.
-fn run_ref(site: &Site) -> String {
+pub(super) fn run_ref(site: &Site) -> String {
     format!("refs/mow/run/{}/target", site.run.run())
 }
 
@@ -31,83 +35,247 @@ fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
     let name = run_ref(site);
     if git.commit_of(&name)?.is_none() {
         git.run(&["update-ref", &name, tip, ""])?;
+        failpoint::reach("run.ref.made");
     }
     Ok(())
 }
 
+/// A phase to merge.
+pub(super) struct Phase<'a> {
+    pub(super) site: &'a Site,
+    pub(super) number: &'a PhaseNumber,
+    pub(super) attempt: u32,
+    pub(super) place: Place,
+}
+
+/// Merges a phase, unless that was done before, and notes that it is merged.
 pub(super) fn merge(
     site: &Site,
-    phase: &PhaseNumber,
+    number: &PhaseNumber,
     attempt: u32,
     [commit, onto]: [&str; 2],
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
+    let place = site.worktree(number)?;
     let git = Git::new(site.top());
     ensure_ref(site, &git, onto)?;
-    let place = site.worktree(phase)?;
-    let planning = site.below_top().join(".planning").display().to_string();
-    let dir = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string());
-    let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
-    let head = git.commit_of(&format!("refs/heads/{}", place.branch))?;
-    let claim = Claim { phase, attempt, commit, onto, branch: &place.branch };
-    let commit = match proof::check(site, &git, &claim, head.as_deref())? {
+    failpoint::reach("merge.begun");
+    let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
+    let claim = Claim { phase: number, attempt, commit, onto, branch: &place.branch };
+    let commit = match proof::check(site, &git, &claim, tip.as_deref())? {
         Ok(commit) => commit,
         Err(reason) => return Ok(Outcome::Refuted { reason }),
     };
-    let job = Merge {
-        run_ref: run_ref(site),
-        branch_commit: commit,
-        message: with_trailers(
-            &format!("Merge phase {phase}"),
-            &[
-                ("Mow-Phase", &phase.to_string()),
-                ("Mow-Attempt", &attempt.to_string()),
-                ("Mow-Run", site.run.run()),
-            ],
-        ),
-        keep_from_ours: vec![planning],
-        own,
-        overlay: Vec::new(),
-    };
-    let merged = merge::merge(&git, &job).map_err(|error| EngineError::Host(error.into()))?;
-    let commit = match merged {
-        MergeOutcome::Merged { commit, .. } | MergeOutcome::AlreadyMerged { commit, .. } => commit,
-        MergeOutcome::Conflict { files } => {
-            let files = files.into_iter().map(|file| file.path).collect();
-            return Ok(Outcome::Conflict { files });
+    let phase = Phase { site, number, attempt, place };
+    let outcome = phase.merge(&commit, repository)?;
+    if let Outcome::Merged { commit, .. } = &outcome {
+        phase.finish(commit)?;
+    }
+    Ok(outcome)
+}
+
+impl Phase<'_> {
+    /// Merges the phase onto the run's ref.
+    ///
+    /// The repository is free for others while an agent settles conflicts or the result is checked.
+    pub(super) fn merge(
+        &self,
+        commit: &str,
+        repository: &Repository,
+    ) -> Result<Outcome, EngineError> {
+        let git = Git::new(self.site.top());
+        let mut job = self.job(&git, commit)?;
+        for _ in 0..TRIES_MAX {
+            let planned = repository.alone(|| merge::plan(&git, &job).map_err(host))?;
+            let ready = match planned {
+                Planned::Ready(ready) => ready,
+                Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
+                    return Ok(Outcome::Merged { commit, note: String::new() });
+                }
+                Planned::Not(MergeOutcome::AlreadyMerged { .. }) => {
+                    // It grew since: its trailers are known, so the rest gets one of its own.
+                    let rest = job.branch_commit.clone();
+                    job.message = format!("{}Mow-Rest: {rest}\n", job.message);
+                    continue;
+                }
+                Planned::Not(MergeOutcome::Conflict { files }) => {
+                    match self.resolve(&job, &files)? {
+                        Ok(ready) => ready,
+                        Err(conflict) => return Ok(conflict),
+                    }
+                }
+                Planned::Not(_) => continue,
+            };
+            let sealed = merge::seal(&git, &job, &ready).map_err(host)?;
+            if let Some(reason) = self.check(&sealed, &ready.tree)? {
+                return Ok(Outcome::Failed { reason });
+            }
+            let landed = repository.alone(|| {
+                let note = self.keep(&git, &ready, &sealed)?;
+                Ok((merge::land(&git, &job, ready, sealed).map_err(host)?, note))
+            })?;
+            if let (MergeOutcome::Merged { commit, .. }, note) = landed {
+                return Ok(Outcome::Merged { commit, note });
+            }
         }
-        MergeOutcome::Moved => {
-            let reason = format!("{} was moved by somebody else", run_ref(site));
-            return Ok(Outcome::Failed { reason });
+        let reason = format!("{} was moved by somebody else, again and again", job.run_ref);
+        Ok(Outcome::Failed { reason })
+    }
+
+    pub(super) fn job(&self, git: &Git, commit: &str) -> Result<Merge, EngineError> {
+        // Whoever solves a conflict does so on the branch of the phase.
+        let head = git.commit_of(&format!("refs/heads/{}", self.place.branch))?;
+        let commit = match &head {
+            Some(head) if git.is_ancestor(commit, head)? => head,
+            _ => commit,
+        };
+        Ok(self.job_at(commit))
+    }
+
+    /// Returns the merge of a commit of the phase.
+    pub(super) fn job_at(&self, commit: &str) -> Merge {
+        let site = self.site;
+        let planning = site.below_top().join(".planning").display().to_string();
+        let dir = phase_dirs::find(&site.planning_in(&self.place.path), &self.number.to_string());
+        let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
+        let (number, attempt) = (self.number.to_string(), self.attempt.to_string());
+        let trailers =
+            [("Mow-Phase", &*number), ("Mow-Attempt", &*attempt), ("Mow-Run", site.run.run())];
+        Merge {
+            run_ref: run_ref(site),
+            branch_commit: commit.to_owned(),
+            message: with_trailers(&format!("Merge phase {number}"), &trailers),
+            keep_from_ours: vec![planning],
+            own,
+            overlay: Vec::new(),
+            join: None,
         }
-    };
-    bring_papers(site, phase, &place.path)?;
-    let fields = [
-        ("merged", json!(true)),
-        ("merged_at", json!(now_text())),
-        ("last_commit", json!(commit)),
-        ("status", json!("merged")),
-    ];
-    change_manifest(site, &place, &fields)?;
-    release(site, phase)?;
-    Ok(Outcome::Merged { commit })
+    }
+
+    fn trial(&self) -> Trial<'_> {
+        let Self { site, number, attempt, place } = self;
+        Trial { site, phase: Some(number), attempt: *attempt, worktree: Some(&place.path) }
+    }
+
+    /// Lets the role for conflicts settle them, if there is one; otherwise says how a person can.
+    fn resolve(
+        &self,
+        job: &Merge,
+        files: &[Conflict],
+    ) -> Result<Result<Ready, Outcome>, EngineError> {
+        let trial = self.trial();
+        let failed = match trial.resolver()? {
+            Some(command) => match trial.resolve(&command, job, files)? {
+                Ok(ready) => return Ok(Ok(ready)),
+                Err(why) => format!("{why}; "),
+            },
+            None => String::new(),
+        };
+        let settle = format!("{failed}{}", self.how_to_settle(&job.run_ref, files));
+        Ok(Err(Outcome::Conflict { files: clashes(files), settle }))
+    }
+
+    /// Says how a person settles conflicts with a target: in the worktree of the phase.
+    pub(super) fn how_to_settle(&self, target: &str, files: &[Conflict]) -> String {
+        let at = format!("git -C {}", quoted(&self.place.path.to_string_lossy()));
+        let how = if is_merging(&self.place.path) {
+            format!("to settle them, finish the merge that is in progress there: {at} commit")
+        } else {
+            format!("to settle them: {at} merge {}", quoted(target))
+        };
+        let mut remedies: Vec<_> = files.iter().map(|file| file.kind.remedy()).collect();
+        remedies.sort_unstable();
+        remedies.dedup();
+        let remedies = remedies.join("; ").replace("{}", "FILE");
+        let again = if self.attempt == 0 { "merge" } else { "resume" };
+        let number = self.number;
+        format!("{how}, then for each file: {remedies}; then {at} commit, and mow {again} {number}")
+    }
+
+    /// Checks the merged tree with the project's own command; returns why it does not pass.
+    fn check(&self, commit: &str, tree: &str) -> Result<Option<String>, EngineError> {
+        let trial = self.trial();
+        match trial.verify_command()? {
+            Some(command) => trial.verify(&command, commit, tree),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps what does not go into the merge, before it is made; returns what people should know.
+    fn keep(&self, git: &Git, ready: &Ready, sealed: &str) -> Result<String, EngineError> {
+        let branch = &self.place.branch;
+        let left = &ready.left_out;
+        let kept =
+            merge::keep_left_out(git, (branch, &ready.theirs), sealed, left).map_err(host)?;
+        let mut notes = Vec::new();
+        if let Some(kept) = kept {
+            let name = kept.name.strip_prefix("refs/mow/rescue/").unwrap_or(&kept.name);
+            let left = left.join(", ");
+            notes.push(format!("left out of the merge: {left} (mow rescue restore {name})"));
+        }
+        let bare = submodules::keep(git, &self.place.path, branch)?;
+        if !bare.is_empty() {
+            let (bare, path) = (bare.join(", "), self.place.path.display());
+            notes.push(format!("only {path} has the commits of the submodules {bare}"));
+        }
+        Ok(notes.join("; "))
+    }
+
+    /// Notes that the phase is merged: papers, manifest, claim.
+    pub(super) fn finish(&self, commit: &str) -> Result<(), EngineError> {
+        bring_papers(self.site, self.number, &self.place)?;
+        failpoint::reach("merge.papers.brought");
+        let fields = [
+            ("merged", json!(true)),
+            ("merged_at", json!(now_text())),
+            ("last_commit", json!(commit)),
+            ("status", json!("merged")),
+        ];
+        change_manifest(&self.place, &fields)?;
+        failpoint::reach("merge.noted");
+        release(self.site, self.number)?;
+        failpoint::reach("merge.ended");
+        Ok(())
+    }
+}
+
+pub(super) fn host<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+    EngineError::Host(error.into())
+}
+
+pub(super) fn clashes(files: &[Conflict]) -> Vec<Clash> {
+    let clash =
+        |file: &Conflict| Clash { path: file.path.clone(), kind: file.kind.words().to_owned() };
+    files.iter().map(clash).collect()
 }
 
 /// Copies the phase's planning files to the main root, where git does not carry them.
-fn bring_papers(site: &Site, phase: &PhaseNumber, worktree: &Path) -> Result<(), EngineError> {
-    if crate::worker::commits_docs(site, &site.project.root)? {
+///
+/// What somebody wrote there after the phase did is kept under a rescue ref before it is replaced.
+fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), EngineError> {
+    if site.commits_docs()? {
         return Ok(());
     }
-    let Some(dir) = phase_dirs::find(&site.planning_in(worktree), &phase.to_string()) else {
+    let Some(dir) = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string()) else {
         return Ok(());
     };
     let target = site.project.planning.join("phases").join(&dir.name);
+    let below = site.below_top().join(".planning/phases").join(&dir.name);
     let writer = Writer::open(&site.project, WAIT_DEFAULT)?;
     writer.create_dir(&target)?;
-    for file in planning_copy::missing_in(&dir.path, &target)? {
+    let files = planning_copy::missing_in(&dir.path, &target)?;
+    let mut replaced = Vec::new();
+    for file in files.iter().filter(|file| is_newer(&target.join(file), &dir.path.join(file))) {
+        let bytes = disk::read(&target.join(file))?;
+        replaced.extend(bytes.map(|bytes| (below.join(file).display().to_string(), bytes)));
+    }
+    rescue::keep_files(&Git::new(site.top()), &place.branch, &replaced).map_err(host)?;
+    for file in files {
         if let Some(parent) = target.join(&file).parent() {
             writer.create_dir(parent)?;
         }
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("merge.paper.copied");
     }
     Ok(())
 }
@@ -125,18 +293,26 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
     let merged = match moved {
         Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
             match take_in(site, &git, target, &theirs)? {
-                Ok(merged) => Some(merged),
+                Ok(merged) => {
+                    failpoint::reach("follow.taken_in");
+                    Some(merged)
+                }
                 Err(refused) => return Ok(refused),
             }
         }
         _ => None,
     };
+    failpoint::reach("follow.begun");
     let to = merged.as_deref().unwrap_or(commit);
-    Ok(match (follow::follow(site.top(), target, to, &dirty(site, &git)?)?, merged) {
+    let followed = follow::follow(site.top(), target, to, &dirty(site, &git)?)?;
+    failpoint::reach("follow.ended");
+    Ok(match (followed, merged) {
         (Followed::Refused { reason, command_to_finish }, _) => {
             Outcome::Refused { reason, command: command_to_finish }
         }
-        (Followed::Updated | Followed::UpToDate, Some(commit)) => Outcome::Merged { commit },
+        (Followed::Updated | Followed::UpToDate, Some(commit)) => {
+            Outcome::Merged { commit, note: String::new() }
+        }
         (Followed::Updated | Followed::UpToDate, None) => Outcome::Done,
     })
 }
@@ -168,21 +344,39 @@ fn take_in(
         keep_from_ours: Vec::new(),
         own: None,
         overlay: Vec::new(),
+        join: Some(join),
     };
-    let merged = merge::merge(git, &job).map_err(|error| EngineError::Host(error.into()))?;
     let refused = |reason: String| {
-        Ok(Err(Outcome::Refused { reason, command: format!("git merge {}", run_ref(site)) }))
+        let command = follow::command_to_merge(site.top(), target, &run_ref(site))?;
+        Ok(Err(Outcome::Refused { reason, command }))
     };
-    match merged {
-        MergeOutcome::Merged { commit, .. } | MergeOutcome::AlreadyMerged { commit, .. } => {
-            Ok(Ok(commit))
+    let ready = match merge::plan(git, &job).map_err(host)? {
+        Planned::Ready(ready) => ready,
+        Planned::Not(MergeOutcome::Conflict { files }) => {
+            let files: Vec<_> = clashes(&files).iter().map(ToString::to_string).collect();
+            return refused(format!("{target} has commits that conflict in {}", files.join(", ")));
         }
-        MergeOutcome::Conflict { files } => {
-            let files: Vec<_> = files.into_iter().map(|file| file.path).collect();
-            refused(format!("{target} has commits that conflict in {}", files.join(", ")))
-        }
-        MergeOutcome::Moved => refused(format!("{} was moved by somebody else", run_ref(site))),
+        Planned::Not(MergeOutcome::AlreadyMerged { commit, .. }) => return Ok(Ok(commit)),
+        Planned::Not(_) => return refused(format!("{} was moved", run_ref(site))),
+    };
+    let sealed = merge::seal(git, &job, &ready).map_err(host)?;
+    let trial = Trial { site, phase: None, attempt: 0, worktree: None };
+    if let Some(command) = trial.verify_command()?
+        && let Some(why) = trial.verify(&command, &sealed, &ready.tree)?
+    {
+        return refused(format!("with what is new on {target}, {why}"));
     }
+    match merge::land(git, &job, ready, sealed).map_err(host)? {
+        MergeOutcome::Merged { commit, .. } => Ok(Ok(commit)),
+        _ => refused(format!("{} was moved by somebody else", run_ref(site))),
+    }
+}
+
+/// Joins planning files that both the run and people changed.
+fn join(path: &str, versions: [&[u8]; 3]) -> Option<Vec<u8>> {
+    let (dir, file) = path.rsplit_once('/')?;
+    let is_planning = dir == ".planning" || dir.ends_with("/.planning");
+    planning_join::join(file, versions).filter(|_| is_planning)
 }
 
 /// Returns whether the planning files in the root are those of a branch: it is checked out there, or
@@ -190,7 +384,7 @@ fn take_in(
 ///
 /// Asked often, so that it starts no process in the usual case.
 pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
-    Ok(is_checked_out(site, target)? || !crate::worker::commits_docs(site, &site.project.root)?)
+    Ok(is_checked_out(site, target)? || !site.commits_docs()?)
 }
 
 fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
@@ -209,7 +403,8 @@ pub(super) fn close(
     tip: &str,
     picture: &[(String, Vec<u8>)],
 ) -> Result<Outcome, EngineError> {
-    if !crate::worker::commits_docs(site, &site.project.root)? {
+    super::trial::clear(site)?;
+    if !site.commits_docs()? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());
@@ -220,9 +415,9 @@ pub(super) fn close(
     };
     let overlay: Vec<_> = picture.iter().map(named).collect();
     let message = format!("docs: record run {}", site.run.run());
-    let commit = merge::overlay(&git, &run_ref(site), &overlay, &message)
-        .map_err(|error| EngineError::Host(error.into()))?;
-    Ok(Outcome::Merged { commit })
+    let commit = merge::overlay(&git, &run_ref(site), &overlay, &message).map_err(host)?;
+    failpoint::reach("close.ended");
+    Ok(Outcome::Merged { commit, note: String::new() })
 }
 
 /// Returns the shared planning files as they are in the root, or else in a commit.

@@ -6,9 +6,11 @@ use std::path::Path;
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
+use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare};
+use mow_host::rescue;
 use mow_store::claims::{self, Claim, Claims, Taken};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
@@ -20,12 +22,15 @@ use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::{Place, Site};
 
+/// The key of the commit that brings a stash back.
+const STASH_KEY: &str = "Mow-Stash";
+
 /// Makes the worktree, or takes up the one that is there.
 pub(super) fn prepare(
     site: &Site,
     phase: &PhaseNumber,
     attempt: u32,
-    base: &str,
+    (base, renew): (&str, bool),
 ) -> Result<Outcome, EngineError> {
     for earlier in 1..attempt {
         let lock = site.run.life_lock(phase, earlier);
@@ -34,6 +39,7 @@ pub(super) fn prepare(
             return Ok(Outcome::Failed { reason });
         }
     }
+    failpoint::reach("prepare.begun");
     let place = site.worktree(phase)?;
     if let Some(reason) = claim(site, phase, attempt, &place)? {
         return Ok(Outcome::Failed { reason });
@@ -42,23 +48,56 @@ pub(super) fn prepare(
         Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
     let prepared = phase_worktree::prepare(site.top(), &job)
         .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("prepare.made");
     let git = Git::at_top(&place.path);
-    if attempt == 1 && prepared.behind {
-        // Work of an earlier run goes on from what has been merged since.
-        let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
-        if !answer.success {
-            git.ask(&["merge", "--abort"])?;
-            let reason = format!("branch {} conflicts with the target", place.branch);
+    if renew && prepared.behind {
+        // Plans, and work of an earlier run, go on from what has been merged since.
+        if let Some(reason) = bring_up_to(&git, &place, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
     // What the phase itself did is what comes after the point where it left the target.
-    let fork = git.run(&["merge-base", "HEAD", base])?.text();
+    let fork = match prepared.head == base {
+        true => prepared.head,
+        false => git.run(&["merge-base", "HEAD", base])?.text(),
+    };
     give_planning(site, &place, phase)?;
+    failpoint::reach("prepare.planned");
     bring_changes(site, &place, phase, &fork)?;
-    restore_stash(site, &place, phase, &git)?;
-    note_in_manifest(site, &place, phase)?;
+    if renew {
+        super::gather::take_over(site, &place, phase)?;
+    }
+    restore_stash(&place, phase, &fork)?;
+    failpoint::reach("prepare.stashed");
+    note_in_manifest(&place, phase)?;
+    failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
+}
+
+/// Merges the target into the branch of a phase; returns why that cannot be.
+///
+/// A merge that somebody has begun there by hand is left alone.
+fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
+    let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
+    if phase_worktree::is_merging(&place.path) {
+        let how = format!("git -C {path} commit, or git -C {path} merge --abort");
+        return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
+    }
+    let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
+    if answer.success {
+        return Ok(None);
+    }
+    let files = git.conflicts()?;
+    if phase_worktree::is_merging(&place.path) {
+        git.run(&["merge", "--abort"])?;
+    }
+    if files.is_empty() {
+        let said = answer.complaint();
+        return Ok(Some(format!("the target cannot be merged into branch {branch}: {said}")));
+    }
+    let files = files.join(", ");
+    let how = format!("to settle that: git -C {path} merge {base}, then mow run");
+    Ok(Some(format!("branch {branch} conflicts with the target in {files}; {how}")))
 }
 
 /// Makes the worktree of a phase that will start later, so that it need not wait for that then.
@@ -68,6 +107,7 @@ pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result
         let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
         phase_worktree::prepare(site.top(), &job)
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("ahead.made");
     }
     Ok(())
 }
@@ -111,6 +151,7 @@ fn claim(
         }
         Ok::<_, EngineError>(Some(claims.render()))
     })?;
+    failpoint::reach("claim.taken");
     Ok(held)
 }
 
@@ -125,13 +166,14 @@ pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineErro
         let released = claims.release(&key, &worktree, &phase.to_string());
         Ok::<_, EngineError>(released.then(|| claims.render()))
     })?;
+    failpoint::reach("claim.released");
     Ok(())
 }
 
 /// Copies the planning files where git does not carry them; the phase's own ones stay.
 fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let root = place.path.join(site.below_top());
-    if crate::worker::commits_docs(site, &site.project.root)? && root.join(".planning").is_dir() {
+    if site.commits_docs()? && root.join(".planning").is_dir() {
         return Ok(());
     }
     let project = project_in(site, place)?;
@@ -142,6 +184,7 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
         own.as_ref().is_some_and(|own| file.starts_with(own))
             && !is_newer(&from.join(file), &project.planning.join(file))
     };
+    keep_papers(site, place, &project, &keeps)?;
     let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
@@ -152,8 +195,29 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
     }
 }
 
+/// Keeps planning files that only the worktree has, before they make room: git does not carry them.
+fn keep_papers(
+    site: &Site,
+    place: &Place,
+    project: &Project,
+    keeps: &impl Fn(&Path) -> bool,
+) -> Result<(), EngineError> {
+    let main = &site.project.planning;
+    let mut kept = Vec::new();
+    for file in planning_copy::missing_in(&project.planning, main)? {
+        if !keeps(&file) && !main.join(&file).exists() {
+            let bytes = disk::read(&project.planning.join(&file))?.unwrap_or_default();
+            let name = site.below_top().join(".planning").join(&file);
+            kept.push((name.display().to_string(), bytes));
+        }
+    }
+    rescue::keep_files(&Git::at_top(&place.path), &place.branch, &kept)
+        .map_err(|error| EngineError::Host(error.into()))?;
+    Ok(())
+}
+
 /// Returns the project as a worktree has it.
-fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
+pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
     let root = place.path.join(site.below_top());
     let mut project = Project::find_or_cwd(&place.path)?;
     (project.planning, project.root) = (root.join(".planning"), root);
@@ -162,7 +226,7 @@ fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
 }
 
 /// Returns whether a file was changed after another one, or the other one is not there.
-fn is_newer(file: &Path, other: &Path) -> bool {
+pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     changed(file) > changed(other)
 }
@@ -202,41 +266,63 @@ fn bring_changes(
     for file in changed {
         writer.create_dir(target.join(&file).parent().unwrap_or(&target))?;
         writer.copy(&dir.path.join(&file), &target.join(&file))?;
+        failpoint::reach("prepare.change.brought");
     }
     Ok(())
 }
 
 /// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
-fn restore_stash(
-    site: &Site,
-    place: &Place,
-    phase: &PhaseNumber,
-    git: &Git,
-) -> Result<(), EngineError> {
+///
+/// The commit names the stash, so that one that is back already is not brought back again.
+fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
     let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
     let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
-    if let Some(commit) = git.commit_of(&stash)? {
-        let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
-        if !applied.success {
-            return Err(EngineError::refused(
-                format!(
-                    "the stashed work of phase {phase} does not apply: {}",
-                    applied.complaint()
-                ),
-                format!("git stash apply {commit}"),
-            ));
+    let git = Git::at_top(&place.path);
+    if let Some(stash) = git.commit_of(&stash)? {
+        let failed = |error: commit::CommitError| EngineError::Host(error.into());
+        if commit::has_trailer(&git, fork, STASH_KEY, &stash).map_err(failed)?.is_none() {
+            apply_stash(&git, place, phase, &stash)?;
+            failpoint::reach("stash.applied");
+            let subject = format!("wip({}): bring back stashed work", phase.padded());
+            let marks = [("Mow-Phase", &*phase.to_string()), (STASH_KEY, &stash)];
+            commit::commit_paths(&git, &Paths::All, &subject, &marks).map_err(failed)?;
+            failpoint::reach("stash.committed");
         }
-        let subject = format!("wip({}): bring back stashed work", phase.padded());
-        commit::commit_paths(git, &Paths::All, &subject, &[("Mow-Phase", &phase.to_string())])
-            .map_err(|error| EngineError::Host(error.into()))?;
-        git.stash_drop(&commit)?;
+        git.stash_drop(&stash)?;
+        failpoint::reach("stash.dropped");
     }
-    change_manifest(site, place, &[("stash_ref", json!(null))])
+    change_manifest(place, &[("stash_ref", json!(null))])
 }
 
-fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
+/// Applies a stash to a worktree.
+///
+/// What is in its way is kept and put aside: most often that is the stash itself, applied by a lead
+/// that died before it could commit it.
+fn apply_stash(
+    git: &Git,
+    place: &Place,
+    phase: &PhaseNumber,
+    stash: &str,
+) -> Result<(), EngineError> {
+    let apply = ["stash", "apply", "--quiet", stash];
+    if git.ask(&apply)?.success {
+        return Ok(());
+    }
+    rescue::reset_to(git, &place.branch, "HEAD")
+        .map_err(|error| EngineError::Host(error.into()))?;
+    let again = git.ask(&apply)?;
+    if again.success {
+        return Ok(());
+    }
+    Err(EngineError::refused(
+        format!("the stashed work of phase {phase} does not apply: {}", again.complaint()),
+        format!("git stash apply {stash}"),
+    ))
+}
+
+fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
     let head = Git::at_top(&place.path).commit_of("HEAD")?;
     let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -257,17 +343,17 @@ fn note_in_manifest(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(site, place, &fields)
+    change_manifest(place, &fields)
 }
 
 /// Changes the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    site: &Site,
     place: &Place,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    let project = &site.project;
-    let mut writer = Writer::open(project, WAIT_DEFAULT)?;
+    // The lock that commands about worktrees take.
+    let project = Project::find_or_cwd(&place.home.root)?;
+    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
     if place.home.path().starts_with(&project.root) {
         writer.create_dir(&place.home.path())?;
     }

@@ -36,6 +36,32 @@ struct Shown {
     plans: String,
 }
 
+/// A phase as it is to be drawn: all that drawing needs to know of it, so that a drawing can be made
+/// while the run goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    number: PhaseNumber,
+    name: String,
+    status: Status,
+    attempt: u32,
+    plans: (usize, usize),
+    shown: Shown,
+}
+
+impl Row {
+    /// Takes down how a phase stands.
+    pub(super) fn of(lead: &Lead, track: &Track) -> Self {
+        Self {
+            number: track.spec.number,
+            name: track.spec.name.clone(),
+            status: track.status,
+            attempt: track.attempt,
+            plans: track.plans,
+            shown: shown(lead, track),
+        }
+    }
+}
+
 /// Writes the planning files.
 pub(super) struct Projection {
     site: Arc<Site>,
@@ -52,58 +78,52 @@ impl Projection {
     /// Brings the files up to date for some phases, where the run's branch is checked out.
     ///
     /// Elsewhere the files belong to another branch: then they are only made at the end.
-    pub(super) fn write(
-        &mut self,
-        lead: &Lead,
-        phases: &BTreeSet<PhaseNumber>,
-    ) -> Result<(), EngineError> {
-        if phases.is_empty() || !is_live(&self.site, &lead.target)? {
+    pub(super) fn write(&mut self, target: &str, rows: &[Row]) -> Result<(), EngineError> {
+        if rows.is_empty() || !is_live(&self.site, target)? {
             return Ok(());
         }
-        self.recall(lead, phases)?;
-        let tracks = phases.iter().filter_map(|number| lead.phases.get(number));
-        let changed: Vec<_> = tracks
-            .map(|track| (track, shown(lead, track)))
-            .filter(|(track, shown)| self.shown.get(&track.spec.number) != Some(shown))
-            .collect();
+        self.recall(rows)?;
+        let is_new = |row: &&Row| self.shown.get(&row.number) != Some(&row.shown);
+        let changed: Vec<_> = rows.iter().filter(is_new).collect();
         if changed.is_empty() {
             return Ok(());
         }
         self.write_changed(&changed)?;
-        for (track, shown) in changed {
-            if track.status == Status::Merged {
-                self.completed.insert(track.spec.number);
-            }
-            self.shown.insert(track.spec.number, shown);
+        for row in changed {
+            self.note(row);
         }
         Ok(())
+    }
+
+    /// Takes a row for drawn.
+    fn note(&mut self, row: &Row) {
+        if row.status == Status::Merged {
+            self.completed.insert(row.number);
+        }
+        self.shown.insert(row.number, row.shown.clone());
     }
 
     /// Takes what an earlier lead drew for drawn, so that taking up a run changes no file.
     ///
     /// STATE.md is written last, so what it shows is in the other files, too.
-    fn recall(&mut self, lead: &Lead, phases: &BTreeSet<PhaseNumber>) -> Result<(), EngineError> {
-        if phases.iter().all(|number| self.shown.contains_key(number)) {
+    fn recall(&mut self, rows: &[Row]) -> Result<(), EngineError> {
+        let unknown = rows.iter().filter(|row| !self.shown.contains_key(&row.number));
+        let unknown: BTreeMap<_, _> = unknown.map(|row| (row.number, row)).collect();
+        if unknown.is_empty() {
             return Ok(());
         }
         let state = disk::read(&self.site.project.planning.join("STATE.md"))?.unwrap_or_default();
-        for row in active::parse(&state).unwrap_or_default() {
-            let track = PhaseNumber::parse(&row.phase).and_then(|n| lead.phases.get(&n));
-            let Some(track) = track.filter(|t| !self.shown.contains_key(&t.spec.number)) else {
-                continue;
-            };
-            let drawn = Shown { status: row.status, worker: row.worker, plans: row.plans };
-            if drawn == shown(lead, track) {
-                if track.status == Status::Merged {
-                    self.completed.insert(track.spec.number);
-                }
-                self.shown.insert(track.spec.number, drawn);
+        for drawn in active::parse(&state).unwrap_or_default() {
+            let row = PhaseNumber::parse(&drawn.phase).and_then(|number| unknown.get(&number));
+            let shown = Shown { status: drawn.status, worker: drawn.worker, plans: drawn.plans };
+            if let Some(row) = row.filter(|row| row.shown == shown) {
+                self.note(row);
             }
         }
         Ok(())
     }
 
-    fn write_changed(&self, changed: &[(&Track, Shown)]) -> Result<(), EngineError> {
+    fn write_changed(&self, changed: &[&Row]) -> Result<(), EngineError> {
         let planning = &self.site.project.planning;
         let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
         let (mut done, mut roadmap) = (Vec::new(), Vec::new());
@@ -112,20 +132,24 @@ impl Projection {
             (roadmap, done) = self.paint_roadmap(old, changed);
             Ok::<_, EngineError>(Some(roadmap.clone()))
         })?;
+        failpoint::reach("projection.roadmap");
         if !done.is_empty() {
             writer.update(&planning.join("REQUIREMENTS.md"), |old| {
                 Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
             })?;
+            failpoint::reach("projection.requirements");
         }
         writer.update(&planning.join("STATE.md"), |old| {
             Ok::<_, EngineError>(old.map(|old| self.paint_state(old, &roadmap, changed)))
         })?;
+        failpoint::reach("projection.state");
         Ok(())
     }
 
     /// Draws the whole run into files that are not the root's.
     pub(super) fn paint(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
-        let all: Vec<_> = lead.phases.values().map(|track| (track, shown(lead, track))).collect();
+        let all: Vec<_> = lead.phases.values().map(|track| Row::of(lead, track)).collect();
+        let all: Vec<_> = all.iter().collect();
         // What was drawn into the root is not in these.
         let blank = Self::new(Arc::clone(&self.site));
         let (mut roadmap, mut done) = (Vec::new(), Vec::new());
@@ -166,48 +190,37 @@ impl Projection {
             let changed = events.iter().filter(|event| state.note(event)).count() > 0;
             Ok::<_, EngineError>(changed.then(|| state.render().into_bytes()))
         })?;
-        Ok(())
-    }
-
-    /// Keeps the dashboard's files out of git, without touching the user's files.
-    pub(super) fn hide_feed(&self) -> Result<(), EngineError> {
-        let below = self.site.below_top().join(".planning");
-        let line = format!("/{}/dashboard-*", below.display());
-        exclude::add(&self.site.project, &line)?;
+        failpoint::reach("projection.fed");
         Ok(())
     }
 
     /// Returns whether a phase became complete in this run and is not written yet.
-    fn completes(&self, track: &Track) -> bool {
-        track.status == Status::Merged
-            && track.attempt > 0
-            && !self.completed.contains(&track.spec.number)
+    fn completes(&self, row: &Row) -> bool {
+        row.status == Status::Merged && row.attempt > 0 && !self.completed.contains(&row.number)
     }
 
     /// Returns the roadmap with the progress of some phases, and the requirements that are met.
-    fn paint_roadmap(&self, old: &[u8], changed: &[(&Track, Shown)]) -> (Vec<u8>, Vec<String>) {
+    fn paint_roadmap(&self, old: &[u8], changed: &[&Row]) -> (Vec<u8>, Vec<String>) {
         let (mut bytes, mut done) = (old.to_vec(), Vec::new());
-        for (track, shown) in changed.iter().filter(|(track, _)| track.plans.1 > 0) {
-            if self.completes(track)
-                && let Lookup::Found(details) = roadmap::details(&bytes, &track.spec.number)
+        for row in changed.iter().filter(|row| row.plans.1 > 0) {
+            if self.completes(row)
+                && let Lookup::Found(details) = roadmap::details(&bytes, &row.number)
             {
                 done.extend(details.requirements);
             }
-            let today = today();
-            let progress = progress(track, &shown.plans, &today);
-            bytes = edit::set_progress(&bytes, &track.spec.number, &progress);
+            bytes = edit::set_progress(&bytes, &row.number, &progress(row, &today()));
         }
         (bytes, done)
     }
 
     /// Returns STATE.md with the rows of some phases, moved on where phases are complete.
-    fn paint_state(&self, old: &[u8], roadmap: &[u8], changed: &[(&Track, Shown)]) -> Vec<u8> {
+    fn paint_state(&self, old: &[u8], roadmap: &[u8], changed: &[&Row]) -> Vec<u8> {
         let (mut bytes, now) = (old.to_vec(), now_text());
-        for (track, shown) in changed {
-            bytes = row(&bytes, track, shown, &now);
+        for row in changed {
+            bytes = set_row(&bytes, row, &now);
         }
-        for (track, _) in changed.iter().filter(|(track, _)| self.completes(track)) {
-            bytes = self.complete(&bytes, roadmap, track);
+        for row in changed.iter().filter(|row| self.completes(row)) {
+            bytes = self.complete(&bytes, roadmap, row);
         }
         bytes
     }
@@ -218,6 +231,7 @@ impl Projection {
         disk::update(&self.site.project, &path, |old| {
             Ok::<_, EngineError>(old.and_then(|old| self.paint_progress(old, lead)))
         })?;
+        failpoint::reach("projection.progress");
         Ok(())
     }
 
@@ -235,10 +249,10 @@ impl Projection {
     }
 
     /// Moves the current position on, as `mow phase complete` does.
-    fn complete(&self, bytes: &[u8], roadmap: &[u8], track: &Track) -> Vec<u8> {
+    fn complete(&self, bytes: &[u8], roadmap: &[u8], row: &Row) -> Vec<u8> {
         let dirs = PhaseDirs::load(&self.site.project.planning);
         let on_disk: Vec<_> = dirs.iter().filter_map(|dir| dir.number).collect();
-        let next = roadmap::successor(roadmap, &track.spec.number, &on_disk);
+        let next = roadmap::successor(roadmap, &row.number, &on_disk);
         let entries = roadmap::parse(roadmap).entries;
         let name = |number: &PhaseNumber| {
             let entry = entries.iter().find(|entry| entry.phase.number == *number);
@@ -246,21 +260,28 @@ impl Projection {
         };
         let next = next.map(|number| (number, name(&number)));
         let target = next.as_ref().map(|(number, name)| Target { number, name });
-        let number = track.spec.number.to_string();
+        let number = row.number.to_string();
         transition::complete_phase(bytes, &number, target, &today())
     }
 }
 
+/// Keeps the dashboard's files out of git, without touching the user's files.
+pub(super) fn hide_feed(site: &Site) -> Result<(), EngineError> {
+    let below = site.below_top().join(".planning");
+    exclude::add(&site.project, &format!("/{}/dashboard-*", below.display()))?;
+    Ok(())
+}
+
 /// Sets the row of a phase; a file without the table gets one at its end.
-fn row(bytes: &[u8], track: &Track, shown: &Shown, now: &str) -> Vec<u8> {
+fn set_row(bytes: &[u8], row: &Row, now: &str) -> Vec<u8> {
     let change = RowChange {
-        status: Some(&shown.status),
-        worker: Some(&shown.worker),
-        plans: Some(&shown.plans),
-        name: Some(&track.spec.name),
+        status: Some(&row.shown.status),
+        worker: Some(&row.shown.worker),
+        plans: Some(&row.shown.plans),
+        name: Some(&row.name),
         last_update: now,
     };
-    let number = track.spec.number.to_string();
+    let number = row.number.to_string();
     match active::update_row(bytes, &number, change) {
         Ok((bytes, _)) => bytes,
         Err(RowError::NewRowIncomplete(_)) => bytes.to_vec(),
@@ -272,8 +293,9 @@ fn row(bytes: &[u8], track: &Track, shown: &Shown, now: &str) -> Vec<u8> {
     }
 }
 
-fn progress<'a>(track: &Track, counts: &'a str, today: &'a str) -> Progress<'a> {
-    match track.status {
+fn progress<'a>(row: &'a Row, today: &'a str) -> Progress<'a> {
+    let counts = row.shown.plans.as_str();
+    match row.status {
         Status::Merged => Progress {
             plans: Some(counts),
             status: "Complete",
@@ -282,7 +304,7 @@ fn progress<'a>(track: &Track, counts: &'a str, today: &'a str) -> Progress<'a> 
         },
         _ => Progress {
             plans: Some(counts),
-            status: if track.plans.0 > 0 { "In Progress" } else { "Planned" },
+            status: if row.plans.0 > 0 { "In Progress" } else { "Planned" },
             section_plans: counts,
             completed: None,
         },

@@ -54,7 +54,7 @@ pub(super) fn check(
         let base = short(&base);
         return Ok(Err(format!("{said} does not build on {base}, where the phase began")));
     }
-    let open = plans.iter().find(|plan| !plan.older && !marks.has_plan(&plan.id));
+    let open = plans.iter().find(|plan| !plan.older && !marks.plans.contains_key(&plan.id));
     if let Some(plan) = open {
         return Ok(Err(format!("{said} has no closing commit of plan {}", plan.id)));
     }

@@ -1,14 +1,20 @@
 //! Which phases a run takes in, as the roadmap says at the moment.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use mow_core::lead::{Lead, PhaseSpec, Scope, Status};
+use mow_core::lead::{Lead, PhaseSpec, Scope, Status, Track};
 use mow_core::phase::PhaseNumber;
+use mow_core::stage::{Lookahead, Stage};
+use mow_core::touch;
+use mow_core::worker::Role;
 use mow_host::git::Git;
+use mow_store::config::Config;
+use mow_store::phase_dirs::{Artifact, PhaseDir, PhaseDirs};
 use mow_store::project::Project;
-use mow_store::roadmap;
+use mow_store::roadmap::{self, Lookup};
 use mow_store::survey::{self, Survey, Surveyed};
+use mow_store::{disk, plan};
 
 use crate::EngineError;
 
@@ -40,6 +46,7 @@ pub struct Chosen {
 pub fn choose(project: &Project, choice: &Choice) -> Result<Chosen, EngineError> {
     let survey = survey::load(&project.planning)?
         .ok_or_else(|| EngineError::refused("this project has no ROADMAP.md", "mow init"))?;
+    let facts = Facts::load(project)?;
     let open: Vec<_> = survey
         .phases
         .iter()
@@ -66,7 +73,7 @@ pub fn choose(project: &Project, choice: &Choice) -> Result<Chosen, EngineError>
     });
     Ok(Chosen {
         unmet: unmet.collect(),
-        phases: chosen.iter().map(|phase| spec(phase, &wanted)).collect(),
+        phases: chosen.iter().map(|phase| facts.spec(phase, &wanted)).collect(),
         all: *choice == Choice::All,
         done,
     })
@@ -76,13 +83,79 @@ fn waits_for(phase: &Surveyed, open: &BTreeSet<PhaseNumber>) -> Vec<PhaseNumber>
     phase.entry.phase.depends_on.iter().filter(|number| open.contains(number)).copied().collect()
 }
 
-fn spec(phase: &Surveyed, wanted: &BTreeSet<PhaseNumber>) -> PhaseSpec {
-    PhaseSpec {
-        number: phase.entry.phase.number,
-        name: phase.entry.phase.name.clone(),
-        depends_on: waits_for(phase, wanted),
-        done: false,
+/// What the files in the root say about phases, beside the roadmap.
+struct Facts {
+    planning: PathBuf,
+    config: Config,
+    dirs: PhaseDirs,
+}
+
+impl Facts {
+    fn load(project: &Project) -> Result<Self, EngineError> {
+        let planning = project.planning.clone();
+        let (config, dirs) = (crate::site::config(project)?, PhaseDirs::load(&planning));
+        Ok(Self { planning, config, dirs })
     }
+
+    fn spec(&self, phase: &Surveyed, wanted: &BTreeSet<PhaseNumber>) -> PhaseSpec {
+        let number = phase.entry.phase.number;
+        let depends_on = waits_for(phase, wanted);
+        let dir = self.dirs.find(&number);
+        let dir = dir.map(AsRef::as_ref);
+        PhaseSpec {
+            number,
+            name: phase.entry.phase.name.clone(),
+            touches: dir.and_then(touches),
+            // Nobody looks ahead at a phase that can begin.
+            ahead: if depends_on.is_empty() { Vec::new() } else { self.ahead(&number, dir) },
+            depends_on,
+            done: false,
+        }
+    }
+
+    /// Returns the stages before execute in which somebody has something to do.
+    fn ahead(&self, number: &PhaseNumber, dir: Option<&PhaseDir>) -> Vec<Stage> {
+        if super::lookahead(&self.config) == Lookahead::Off {
+            return Vec::new();
+        }
+        let has = |kind| dir.is_some_and(|dir| dir.count(kind) > 0);
+        let is_played = |role: Role| {
+            let command = self.config.value(&format!("roles.{}.command", role.name()));
+            command.and_then(|c| c.as_str()).is_some_and(|command| !command.trim().is_empty())
+        };
+        let mut stages = Vec::new();
+        if !has(Artifact::Context) && self.asks(number) {
+            stages.push(Stage::Discuss);
+        }
+        let researches = self.config.settings().research && is_played(Role::Researcher);
+        if researches && !has(Artifact::Research) {
+            stages.push(Stage::Research);
+        }
+        if is_played(Role::Planner) && !has(Artifact::Plan) {
+            stages.push(Stage::Plan);
+        }
+        stages
+    }
+
+    /// Returns whether a person is asked about a phase before it begins.
+    fn asks(&self, number: &PhaseNumber) -> bool {
+        let bytes = disk::read(&self.planning.join("ROADMAP.md")).ok().flatten();
+        match roadmap::details(&bytes.unwrap_or_default(), number) {
+            Lookup::Found(details) => !crate::worker::skips_discuss(&details.section),
+            _ => true,
+        }
+    }
+}
+
+/// Returns the files that the plans of a phase change; `None` where it has no plans.
+fn touches(dir: &PhaseDir) -> Option<Vec<String>> {
+    let plans = dir.of(Artifact::Plan).map(|file| {
+        // A plan that cannot be read is told about when its turn comes.
+        let bytes = disk::read(&dir.path.join(file)).ok().flatten().unwrap_or_default();
+        plan::parse(&bytes).files_modified
+    });
+    let files: Vec<_> = plans.flatten().collect();
+    (dir.count(Artifact::Plan) > 0).then(|| touch::normalized(&files))
 }
 
 /// Checks that phases that were named exist; returns the open ones and those that are done.
@@ -132,7 +205,7 @@ pub fn leave_out_done(
     let project = project.in_main_worktree()?;
     let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
     let git = Git::new(top);
-    let (branch, tip) = super::target(&git, &crate::site::config(&project)?, into)?;
+    let (branch, tip) = super::target(&project, &git, into)?;
     if git.current_branch()?.as_deref() == Some(branch.as_str()) {
         return Ok(chosen);
     }
@@ -162,6 +235,7 @@ pub(super) fn reread(
 ) -> Result<(Scope, Vec<PhaseSpec>), String> {
     let survey = survey::load(&project.planning).map_err(|error| error.to_string())?;
     let survey = survey.ok_or("it is not there")?;
+    let facts = Facts::load(project).map_err(|error| error.sentence())?;
     refuse_cycles(project, &survey).map_err(|error| error.sentence())?;
     let scope = if chosen.all || lead.scope == Scope::All { Scope::All } else { Scope::Named };
     let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();
@@ -175,11 +249,13 @@ pub(super) fn reread(
     let mut specs = Vec::new();
     for number in &wanted {
         let track = lead.phases.get(number);
-        let may_change = |status| matches!(status, Status::Waiting | Status::Cancelled);
-        if let Some(track) = track.filter(|track| !may_change(track.status)) {
+        let may_change = |track: &Track| {
+            track.started.is_none() || matches!(track.status, Status::Waiting | Status::Cancelled)
+        };
+        if let Some(track) = track.filter(|track| !may_change(track)) {
             specs.push(track.spec.clone());
         } else if let Some(phase) = survey.by_number(number) {
-            specs.push(PhaseSpec { done: phase.is_done(), ..spec(phase, &wanted) });
+            specs.push(PhaseSpec { done: phase.is_done(), ..facts.spec(phase, &wanted) });
         }
     }
     Ok((scope, specs))

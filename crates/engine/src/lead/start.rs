@@ -21,11 +21,13 @@ pub(super) fn start(site: &Site, brief: &Brief) -> Result<Outcome, EngineError> 
     if is_alive || !Tail::new(&journal).poll()?.is_empty() {
         return Ok(Outcome::Done);
     }
+    failpoint::reach("spawn.intended");
     let header = site.run.inbox_header(phase, attempt);
     let (mut inbox, told) = Journal::open(&site.run.worker_inbox(phase, attempt), &header)?;
     if told.is_empty() {
         inbox.append(Clock::default().now(), &[Note::Brief(brief.clone())])?;
     }
+    failpoint::reach("inbox.brief.written");
     let worktree = site.worktree(phase)?.path;
     let words = ["worker", "--run", &brief.run, "--phase", &phase.to_string(), "--attempt"];
     let mut args: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -47,6 +49,7 @@ pub(super) fn start(site: &Site, brief: &Brief) -> Result<Outcome, EngineError> 
         life: lock,
     })
     .map_err(|error| EngineError::Host(error.into()))?;
+    failpoint::reach("spawn.done");
     Ok(Outcome::Done)
 }
 
@@ -61,10 +64,13 @@ pub(super) fn tell(
     now: u64,
 ) -> Result<(), EngineError> {
     let told = Tail::new(path).poll()?;
+    let is_note = |note: &Note| matches!(note, Note::Halt { .. } | Note::Answer(_));
     let notes =
-        told.iter().filter(|record| matches!(record.parse::<Note>(), Ok(Note::Halt { .. })));
+        told.iter().filter(|record| record.parse::<Note>().is_ok_and(|note| is_note(&note)));
     if notes.count() < n as usize {
+        failpoint::reach("inbox.halt.before");
         inbox.append(now, std::slice::from_ref(note))?;
+        failpoint::reach("inbox.halt.written");
     }
     Ok(())
 }

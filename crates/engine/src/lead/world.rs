@@ -11,26 +11,20 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
 use mow_core::worker;
 use mow_host::process;
-use mow_store::dashboard;
 use mow_store::journal::{Journal, Tail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Face;
+use super::drawing::Drawing;
 use super::effects::{END_GRACE, Hands};
-use super::feed;
-use super::projection::Projection;
+use super::foresight::Foresight;
+use super::health::Health;
 use super::roadmap::{self, Chosen};
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
 use crate::site::Site;
 use crate::watch::{self, Bell, LOOK_EVERY};
-
-/// The shortest time between two writings of the shared planning files.
-const PROJECT_EVERY_MS: u64 = 200;
-
-/// The time after which planning files that could not be written are tried again.
-const PROJECT_AGAIN_MS: u64 = 10_000;
 
 /// How long a roadmap must lack a phase before that is believed.
 const BELIEVE_LOSS_MS: u64 = 2_000;
@@ -43,8 +37,12 @@ pub(super) enum Wake {
     Finished(u64, Outcome),
     /// A worker and all it started are gone.
     Gone(PhaseNumber, u32),
+    /// The planning files are drawn, or could not be.
+    Drawn,
     /// Something that people should know.
     Warn(String),
+    /// Something about a phase that people should know early.
+    Noted(PhaseNumber, String),
     /// Somebody pressed Ctrl-C, or the system wants the lead to end.
     Interrupted,
 }
@@ -73,19 +71,15 @@ pub(super) struct LeadWorld<'a> {
     commands: Tail,
     voices: BTreeMap<(PhaseNumber, u32), Voice>,
     hands: Hands,
-    projection: Projection,
-    projected_at: u64,
-    dirty: BTreeSet<PhaseNumber>,
-    /// What is to be added to the dashboard's events.
-    news: Vec<dashboard::Event>,
-    /// Whether the dashboard shows milestones only.
-    lean: bool,
+    drawing: Drawing,
     /// Phases whose worktree was made ahead.
     ahead: BTreeSet<PhaseNumber>,
+    foresight: Foresight,
     roadmap_seen: Option<(SystemTime, u64)>,
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
     interrupts: u32,
+    health: Health,
     /// What was said already.
     warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
@@ -105,7 +99,7 @@ impl<'a> LeadWorld<'a> {
         let commands = Tail::new(&site.run.commands());
         let hands = Hands::new(Arc::clone(&site), sender.clone());
         Self {
-            projection: Projection::new(Arc::clone(&site)),
+            drawing: Drawing::new(Arc::clone(&site), sender.clone()),
             site,
             journal,
             chosen,
@@ -119,14 +113,12 @@ impl<'a> LeadWorld<'a> {
             commands,
             voices: BTreeMap::new(),
             hands,
-            projected_at: 0,
-            dirty: BTreeSet::new(),
-            news: Vec::new(),
-            lean: false,
             ahead: BTreeSet::new(),
+            foresight: Foresight::default(),
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
+            health: Health::default(),
             warned: BTreeSet::new(),
             first: true,
         }
@@ -157,17 +149,18 @@ impl<'a> LeadWorld<'a> {
             .name("mow-signals".to_owned())
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
-        self.dirty.extend(lead.phases.keys());
-        let events = self.site.config()?.lookup("messages.events");
-        self.lean = events.is_some_and(|events| events == "lean");
-        self.projection.hide_feed()?;
+        self.drawing.take_up(lead)?;
+        let config = self.site.config()?;
+        self.health.hung_after(crate::site::minutes(&config, "multi_phase.stuck_after_min"));
         for track in lead.live() {
             if matches!(track.status, Status::Running | Status::Ending) {
                 self.attend(track.spec.number, track.attempt)?;
+                failpoint::reach("lead.adopted");
             }
         }
         for (id, effect) in &lead.open {
             self.release(lead, (*id, effect.clone()))?;
+            failpoint::reach("lead.reopened");
         }
         Ok(())
     }
@@ -233,16 +226,21 @@ impl<'a> LeadWorld<'a> {
                 Err(_) => Report::Note { text: "an unreadable record".to_owned() },
             };
             inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
+            failpoint::reach("report.heard");
         }
     }
 
     /// Tells workers what is in this journal now.
+    ///
+    /// It need not be durable: it follows from this journal, and no worker outlives a power failure.
     fn confirm(&mut self) -> Result<(), EngineError> {
         let now = self.clock.now();
         for voice in self.voices.values_mut() {
             let seq = voice.tail.last_seq();
             if seq > voice.confirmed {
-                voice.inbox.append(now, &[Note::Through { seq }])?;
+                failpoint::reach("inbox.through.before");
+                voice.inbox.append_unsynced(now, &[Note::Through { seq }])?;
+                failpoint::reach("inbox.through.written");
                 voice.confirmed = seq;
             }
         }
@@ -265,6 +263,7 @@ impl<'a> LeadWorld<'a> {
         for record in commands {
             if let Ok(command) = record.parse::<Command>() {
                 inputs.push(Input::Command { seq: record.seq, command });
+                failpoint::reach("command.heard");
             }
         }
         let keys: Vec<_> = self.voices.keys().copied().collect();
@@ -327,9 +326,10 @@ impl<'a> LeadWorld<'a> {
 
     fn next_wake(&mut self, until: Option<u64>) -> Option<Wake> {
         let now = self.clock.now();
-        let project = (!self.dirty.is_empty()).then_some(self.projected_at + PROJECT_EVERY_MS);
+        let draw = self.drawing.deadline();
         let lost = self.lost_since.map(|since| since + BELIEVE_LOSS_MS);
-        let until = until.into_iter().chain(project).chain(lost).min();
+        let foresight = self.foresight.due();
+        let until = until.into_iter().chain(draw).chain(lost).chain(foresight).min();
         let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
         match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
             Ok(wake) => Some(wake),
@@ -338,33 +338,17 @@ impl<'a> LeadWorld<'a> {
         }
     }
 
-    fn project(&mut self, lead: &Lead) {
-        let now = self.clock.now();
-        if self.dirty.is_empty() || now < self.projected_at + PROJECT_EVERY_MS {
-            return;
-        }
-        self.projected_at = now;
-        let dirty = std::mem::take(&mut self.dirty);
-        let news = std::mem::take(&mut self.news);
-        let written = self.projection.write(lead, &dirty);
-        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
-            // Nothing depends on the picture; it is drawn again after a while.
+    /// Says what could not be drawn: how the run stands does not depend on it.
+    fn warn_undrawn(&mut self, drawn: Result<(), EngineError>) {
+        if let Err(error) = drawn {
             self.warn(format!("cannot write the planning files: {}", error.sentence()));
-            self.projected_at = now + PROJECT_AGAIN_MS;
-            self.dirty = dirty;
         }
     }
 
     /// Brings the planning files up to date at the end.
-    ///
-    /// How the run stands does not depend on them, so what cannot be written is only said.
     pub(super) fn finish(&mut self, lead: &Lead) {
-        let dirty = std::mem::take(&mut self.dirty);
-        let news = std::mem::take(&mut self.news);
-        let written = self.projection.write(lead, &dirty);
-        if let Err(error) = written.and_then(|()| self.projection.feed(&news)) {
-            self.warn(format!("cannot write the planning files: {}", error.sentence()));
-        }
+        let drawn = self.drawing.draw_rest(lead, self.clock.now());
+        self.warn_undrawn(drawn);
     }
 
     /// Has worktrees made for what starts next.
@@ -394,14 +378,30 @@ impl World<Lead> for LeadWorld<'_> {
         while let Some(wake) = next {
             match wake {
                 Wake::Files => {}
-                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Finished(id, outcome) => {
+                    // What was made ahead is in the root now.
+                    if matches!(lead.open.get(&id), Some(Effect::Gather { .. })) {
+                        self.roadmap_seen = None;
+                    }
+                    inputs.push(Input::Finished { id, outcome });
+                }
                 Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
                 Wake::Interrupted => self.interrupt(&mut inputs)?,
+                Wake::Drawn => {
+                    let drawn = self.drawing.end(self.clock.now());
+                    self.warn_undrawn(drawn);
+                }
                 Wake::Warn(text) => self.warn(text),
+                Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
             }
             next = self.receiver.try_recv().ok();
         }
         self.look(lead, &mut inputs)?;
+        let now = self.clock.now();
+        self.health.look(&self.site, lead, now, &mut inputs);
+        if let Some(waiting) = self.foresight.take(lead, self.clock.now()) {
+            self.hands.foresee(waiting);
+        }
         for (phase, attempt) in gone {
             // Everything it wrote is read by now: it was gone before we looked.
             inputs.push(Input::Gone { phase, attempt });
@@ -430,20 +430,10 @@ impl World<Lead> for LeadWorld<'_> {
             }
             // What is committed at the end is the picture of the end.
             Effect::Close { target, commit } => {
-                if super::merge::is_live(&self.site, target)? {
-                    self.dirty.extend(lead.phases.keys());
-                    let dirty = std::mem::take(&mut self.dirty);
-                    let drawn = self.projection.write(lead, &dirty);
-                    let drawn = drawn.and_then(|()| self.projection.write_progress(lead));
-                    if let Err(error) = drawn {
-                        let problem = error.sentence();
-                        self.warn(format!("cannot write the planning files: {problem}"));
-                    }
-                    picture = super::merge::shared(&self.site, None)?;
-                } else {
-                    picture = super::merge::shared(&self.site, Some(commit))?;
-                    self.projection.paint(lead, &mut picture);
-                }
+                let now = self.clock.now();
+                let (files, drawn) = self.drawing.draw_end(lead, (target, commit), now)?;
+                self.warn_undrawn(drawn);
+                picture = files;
             }
             _ => {}
         }
@@ -452,9 +442,9 @@ impl World<Lead> for LeadWorld<'_> {
 
     fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
-            self.dirty.extend(events.iter().filter_map(Event::phase));
-            self.news.extend(events.iter().filter_map(|event| feed::entry(event, self.lean)));
+            self.drawing.note(events);
             self.make_ahead(lead);
+            self.foresight.heed(events, self.clock.now());
             for track in lead.live() {
                 if matches!(track.status, Status::Running | Status::Ending) {
                     self.attend(track.spec.number, track.attempt)?;
@@ -469,7 +459,7 @@ impl World<Lead> for LeadWorld<'_> {
             let now = self.clock.now();
             self.face.show(lead, events, now);
         }
-        self.project(lead);
+        self.drawing.begin(lead, self.clock.now());
         if self.first || !self.begin.is_empty() {
             return Ok(true);
         }

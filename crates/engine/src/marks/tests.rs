@@ -38,7 +38,7 @@ impl Bench {
     }
 
     fn begin(&mut self, id: u64, task: usize) {
-        let effect = Effect::RunTask { plan: "01-01".to_owned(), task };
+        let effect = Effect::RunTask { plan: "01-01".to_owned(), task, beside: false };
         self.journal.append(0, &[Event::Intended { id, effect }]).unwrap();
     }
 
@@ -68,7 +68,7 @@ impl Bench {
         let range = [self.base.as_str(), "HEAD"];
         let marks = Marks::load(&self.git, range, whose, &mut Ledgers::new()).unwrap();
         assert!(marks.is_based);
-        (marks.commits.into_iter().map(|(commit, _)| commit).collect(), marks.forged.len())
+        (marks.commits, marks.forged.len())
     }
 }
 

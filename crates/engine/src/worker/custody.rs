@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use mow_host::custody::{self, GitDirs, Settings};
+use mow_host::custody::{self, Settings};
+use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::{disk, manifest};
 
@@ -13,6 +14,7 @@ use super::desk::Desk;
 use crate::EngineError;
 
 /// How a repository was before an agent ran.
+#[derive(Clone, Debug)]
 pub(super) struct Before {
     pub(super) head: String,
     settings: Settings,
@@ -24,16 +26,14 @@ impl Desk {
         format!("mow {}", self.site.token(&self.brief.phase, self.brief.attempt))
     }
 
-    pub(super) fn git_settings(&self) -> Settings {
+    pub(super) fn git_settings(&self) -> Result<Settings, EngineError> {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        self.dirs.settings(&home)
+        Ok(custody::settings(&self.git(), &home)?)
     }
 
     /// Returns the commit that the worktree stands at.
     pub(super) fn head(&self) -> Result<String, EngineError> {
-        let asked = || self.git().commit_of("HEAD");
-        let head = self.dirs.head().map_or_else(asked, |head| Ok(Some(head)))?;
-        head.ok_or_else(|| {
+        self.git().commit_of("HEAD")?.ok_or_else(|| {
             let message = format!("{} has no commit", self.worktree.display());
             EngineError::refused(message, "mow run makes it again")
         })
@@ -41,7 +41,7 @@ impl Desk {
 
     /// Looks at the repository before an agent runs.
     pub(super) fn before(&self) -> Result<Before, EngineError> {
-        Ok(Before { head: self.head()?, settings: self.git_settings() })
+        Ok(Before { head: self.head()?, settings: self.git_settings()? })
     }
 
     /// Returns how the branch was moved since this worker left it, if it was.
@@ -60,11 +60,11 @@ impl Desk {
             let message = format!("{} is gone, or no worktree any more", self.worktree.display());
             return Err(EngineError::refused(message, "mow run makes it again"));
         }
-        if self.dirs.branch().as_ref() != Some(&self.branch) {
-            let on = self.dirs.branch().unwrap_or_else(|| "no branch".to_owned());
+        let (git, head) = (self.git(), self.head()?);
+        let on = git.current_branch()?.unwrap_or_else(|| "no branch".to_owned());
+        if on != self.branch {
             return Ok(Some(format!("it left the branch {} and is on {on}", self.branch)));
         }
-        let (git, head) = (self.git(), self.head()?);
         let has_committed = head != before.head;
         if has_committed && !git.is_ancestor(&before.head, &head)? {
             let lost = short(&before.head);
@@ -74,7 +74,7 @@ impl Desk {
         if let Some(text) = self.strayed(has_committed.then_some(head.as_str()))? {
             return Ok(Some(text));
         }
-        let changed = custody::differing(&before.settings, &self.git_settings());
+        let changed = custody::differing(&before.settings, &self.git_settings()?);
         if !changed.is_empty() {
             let text = format!(
                 "it changed git's own settings: {}; undo that, or keep it by resuming",
@@ -93,7 +93,7 @@ impl Desk {
     /// Returns where an agent put commits that do not belong there.
     fn strayed(&self, head: Option<&str>) -> Result<Option<String>, EngineError> {
         let protected = self.protected()?;
-        let mut strayed = self.dirs.moved_by(&self.reflog_word(), &protected);
+        let mut strayed = custody::moved_by(&self.git(), &self.reflog_word(), &protected)?;
         if let Some(head) = head {
             let args = ["for-each-ref", "--format=%(refname)", "--contains", head];
             let names = self.git().run(&[&args[..], &["refs/heads", "refs/mow/run"]].concat())?;
@@ -113,7 +113,7 @@ impl Desk {
 
     /// Returns the branches that only others may move: the one in the root, and other phases' ones.
     fn protected(&self) -> Result<Vec<String>, EngineError> {
-        let mut all: Vec<_> = self.root_branch().into_iter().collect();
+        let mut all: Vec<_> = Git::new(self.site.top()).current_branch()?.into_iter().collect();
         let bytes = disk::read(&self.site.home()?.manifest())?.unwrap_or_default();
         if let Ok(manifest) = manifest::parse(&bytes) {
             all.extend(manifest.worktrees.iter().filter_map(|(_, entry)| entry.text("branch")));
@@ -122,10 +122,6 @@ impl Desk {
         all.sort_unstable();
         all.dedup();
         Ok(all)
-    }
-
-    fn root_branch(&self) -> Option<String> {
-        GitDirs::of(self.site.top())?.branch()
     }
 
     pub(super) fn rescue_name(&self, what: &str) -> String {
@@ -139,6 +135,7 @@ impl Desk {
         let kept = rescue::bring_back(&self.git(), &name, to, &self.planning_below_top())
             .map_err(|error| EngineError::Host(error.into()))?;
         self.restore_plans()?;
+        self.trust().head = None;
         let is_kept = !kept.is_empty();
         Ok(if is_kept { "; what it did is kept: mow rescue list" } else { "" }.to_owned())
     }

@@ -1,26 +1,30 @@
 //! What a worker works with: its worktree, its planning files, its log.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use mow_core::phase::PhaseNumber;
 use mow_core::report::Brief;
 use mow_core::worker::{Effect, Input, Outcome};
-use mow_host::custody::{GitDirs, REFLOG_VARIABLE};
+use mow_host::custody::REFLOG_VARIABLE;
 use mow_host::git::Git;
+use mow_host::pulse::Sign;
 use mow_host::shell::{End, ShellEnd, ShellJob};
 use mow_host::stop::Stop;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::papers::About;
+use mow_store::phase_dirs;
 use mow_store::project::Project;
 
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::site::Site;
+use crate::site::{self, Site};
 
 use super::trust::Trust;
 
-/// The place where a worker works.
+/// The place where a worker works. Each effect has one of its own, which shares all but the wish to
+/// stop.
+#[derive(Clone)]
 pub(super) struct Desk {
     pub(super) site: Site,
     pub(super) brief: Brief,
@@ -34,30 +38,35 @@ pub(super) struct Desk {
     pub(super) commits_docs: bool,
     /// The branch of the phase.
     pub(super) branch: String,
-    /// Where git keeps its own files.
-    pub(super) dirs: GitDirs,
     pub(super) stop: Stop,
-    trust: Mutex<Trust>,
+    /// Where signs of life go, or that there are none.
+    notice: Notice,
+    trust: Arc<Mutex<Trust>>,
     /// Whom to tell what comes to light while something is being done.
-    pub(super) voice: OnceLock<Box<dyn Fn(Input) + Send + Sync>>,
+    pub(super) voice: Arc<OnceLock<Voice>>,
+    /// Held by whoever makes a commit, one at a time.
+    pub(super) committing: Arc<Mutex<()>>,
 }
+
+/// Takes what is to be written down.
+pub(super) type Voice = Box<dyn Fn(Input) + Send + Sync>;
+
+type Notice = Arc<dyn Fn(Sign) + Send + Sync>;
 
 impl Desk {
     pub(super) fn new(site: Site, brief: &Brief, trust: Trust) -> Result<Self, EngineError> {
         let place = site.worktree(&brief.phase)?;
         let (worktree, branch) = (place.path, place.branch);
-        let dirs = GitDirs::of(&worktree).ok_or_else(|| {
-            let message = format!("{} is no worktree", worktree.display());
-            EngineError::refused(message, "mow run makes it again")
-        })?;
         let root = worktree.join(site.below_top());
         let mut project = Project::find_or_cwd(&worktree)?;
         (project.planning, project.root) = (root.join(".planning"), root);
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
-        let commits_docs = commits_docs(&site, &project.root)?;
+        // What is made ahead is the lead's to bring to where it belongs.
+        let commits_docs = brief.through.is_none() && site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
-        let (trust, voice) = (Mutex::new(trust), OnceLock::new());
+        let trust = Arc::new(Mutex::new(trust));
+        let notice: Notice = Arc::new(|_| {});
         Ok(Self {
             site,
             brief,
@@ -66,10 +75,11 @@ impl Desk {
             dir_name,
             commits_docs,
             branch,
-            dirs,
             stop,
+            notice,
             trust,
-            voice,
+            voice: Arc::default(),
+            committing: Arc::default(),
         })
     }
 
@@ -83,6 +93,11 @@ impl Desk {
         if let Some(voice) = self.voice.get() {
             voice(input);
         }
+    }
+
+    /// Returns the same for one effect, that can be stopped by itself.
+    pub(super) fn with(&self, stop: Stop, notice: impl Fn(Sign) + Send + Sync + 'static) -> Self {
+        Self { stop, notice: Arc::new(notice), ..self.clone() }
     }
 
     pub(super) fn git(&self) -> Git {
@@ -117,12 +132,16 @@ impl Desk {
             Effect::WriteContext { answers } => self.write_context(answers),
             Effect::RunRole { role, round } => self.run_role(*role, *round),
             Effect::Freeze => self.freeze(),
-            Effect::RunTask { plan, task } => self.run_task(plan, *task, id),
+            Effect::RunTask { plan, task, beside: false } => self.run_task(plan, *task, id),
+            Effect::RunTask { plan, task, beside: true } => self.run_beside(plan, *task, id),
+            Effect::Clear { plans } => self.clear(plans),
+            Effect::Gather { plans } => self.gather(plans),
+            Effect::CheckPlan { plan } => self.check_plan(plan, id),
             Effect::ClosePlan { plan, began } => self.close_plan(plan, *began, id),
             Effect::ClosePhase => self.close_phase(id),
             Effect::Checkpoint { .. } => self.checkpoint(effect),
             Effect::NoteStatus { text } => self.note_status(text),
-            Effect::Interrupt => Ok(Outcome::Done),
+            Effect::Interrupt { .. } => Ok(Outcome::Done),
         };
         outcome.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() })
     }
@@ -150,20 +169,24 @@ impl Desk {
     /// Runs a script in a checkout; its output goes to a log of its own.
     pub(super) fn shell(&self, script: &Script<'_>) -> Result<ShellEnd, EngineError> {
         let config = self.site.config()?;
-        let minutes = |key: &str| {
-            let value = config.lookup(key).and_then(|value| value.as_u64());
-            value.filter(|minutes| *minutes > 0).map(|minutes| Duration::from_secs(minutes * 60))
-        };
+        let root = script.top.unwrap_or(&self.worktree).join(self.site.below_top());
         let job = ShellJob {
             script: script.text.to_owned(),
             program: script.program.to_owned(),
-            cwd: script.top.unwrap_or(&self.worktree).join(self.site.below_top()),
+            cwd: root.clone(),
             env: self.environment(script),
             log: self.log(script.label),
-            wall_max: minutes("multi_phase.worker_timeout_min"),
-            silence_max: minutes("multi_phase.stuck_after_min"),
+            wall_max: site::minutes(&config, "multi_phase.worker_timeout_min"),
+            stuck_after: site::minutes(&config, "multi_phase.stuck_after_min"),
+            watched: match script.files {
+                [] => vec![root],
+                files => files.iter().map(|file| root.join(file)).collect(),
+            },
         };
-        mow_host::shell::run(&job, &self.stop).map_err(|error| EngineError::Host(error.into()))
+        let end = mow_host::shell::run(&job, &self.stop, &mut |sign| (self.notice)(sign));
+        // What has come to its end is not stuck, whatever is still to be done about it.
+        (self.notice)(Sign::Moving);
+        end.map_err(|error| EngineError::Host(error.into()))
     }
 
     /// Returns what scripts and roles find in their environment: names and paths, never contents.
@@ -177,8 +200,25 @@ impl Desk {
             ("MOW_BASE", self.brief.base.clone()),
             ("MOW_PLANNING", path(&self.project.planning)),
         ];
+        if let Some(through) = self.brief.through {
+            all.push(("MOW_LOOKAHEAD", through.name().to_owned()));
+            let dirs: Vec<_> = self.brief.after.iter().filter_map(|n| self.dir_of(n)).collect();
+            let dirs: Vec<_> = dirs.iter().map(|dir| path(dir)).collect();
+            all.push(("MOW_DEPENDENCY_DIRS", dirs.join("\n")));
+        }
         all.extend(script.env.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Returns the directory of another phase: in its worktree where it has one, else in the root.
+    fn dir_of(&self, phase: &PhaseNumber) -> Option<PathBuf> {
+        let number = phase.to_string();
+        let worktree = self.site.worktree(phase).ok().map(|place| place.path);
+        let there =
+            worktree.and_then(|path| phase_dirs::find(&self.site.planning_in(&path), &number));
+        let there = there.filter(|dir| dir.count(phase_dirs::Artifact::Plan) > 0);
+        let dir = there.or_else(|| phase_dirs::find(&self.site.project.planning, &number));
+        dir.map(|dir| dir.path)
     }
 
     pub(super) fn now(&self) -> String {
@@ -195,10 +235,12 @@ pub(super) struct Script<'a> {
     /// The checkout it runs in; `None` for the worktree.
     pub(super) top: Option<&'a Path>,
     pub(super) env: &'a [(&'a str, String)],
+    /// The files whose changes are signs of life; without any, all.
+    pub(super) files: &'a [String],
 }
 
 /// Returns how a script ended in a few words, when it did not end well.
-pub(super) fn complaint(end: &ShellEnd) -> Option<String> {
+pub(crate) fn complaint(end: &ShellEnd) -> Option<String> {
     let last = end.tail.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let said = last.map(|line| format!(": {line}")).unwrap_or_default();
     Some(match end.end {
@@ -206,16 +248,6 @@ pub(super) fn complaint(end: &ShellEnd) -> Option<String> {
         End::Exited(code) => format!("exit {code}{said}"),
         End::Signalled(signal) => format!("ended by signal {signal}{said}"),
         End::TooLong => format!("took longer than allowed{said}"),
-        End::Silent => format!("stuck: no output for too long{said}"),
         End::Stopped => "stopped".to_owned(),
     })
-}
-
-/// Returns whether planning files go into commits: wanted, and not ignored.
-pub(crate) fn commits_docs(site: &Site, root: &Path) -> Result<bool, EngineError> {
-    if !site.config()?.settings().commit_docs {
-        return Ok(false);
-    }
-    let git = Git::new(root);
-    Ok(!git.ask(&["check-ignore", "--quiet", ".planning/STATE.md"])?.success)
 }

@@ -4,11 +4,11 @@
 //! a fresh checkout, which goes away afterwards. What passed is known by the code: all committed
 //! files but the planning files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
-use mow_host::scratch::Scratch;
+use mow_host::scratch;
 use mow_host::shell::End;
 use mow_store::disk;
 
@@ -26,6 +26,19 @@ pub(super) struct Checks<'a> {
     pub(super) env: &'a [(&'a str, String)],
     /// Whether a fresh checkout is needed in any case, and why.
     pub(super) fresh: Option<&'a str>,
+}
+
+/// A fresh checkout, which goes away with the value.
+struct Fresh {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // What stays is removed before the next one is made.
+        scratch::remove(&self.root, &self.path).ok();
+    }
 }
 
 /// What checks run on.
@@ -58,7 +71,7 @@ impl Desk {
             return Ok(all);
         }
         let tip = self.tip()?;
-        let mut place: Option<Option<Scratch>> = None;
+        let mut place: Option<Option<Fresh>> = None;
         for (n, command) in checks.commands.iter().enumerate() {
             let mut gap = None;
             // The same code is not checked twice.
@@ -68,7 +81,7 @@ impl Desk {
                     None => self.place(&tip, checks.fresh.is_some())?,
                 };
                 let label = format!("{}-{}", checks.label, n + 1);
-                let top = scratch.as_ref().map(Scratch::path);
+                let top = scratch.as_ref().map(|fresh| fresh.path.as_path());
                 gap = self.run_check(command, &tip, (&label, top), checks.env)?;
                 if let (Some(said), true) = (&mut gap, scratch.is_some()) {
                     let why = checks.fresh.unwrap_or("the worktree holds more than the commit");
@@ -94,7 +107,8 @@ impl Desk {
         (label, top): (&str, Option<&Path>),
         env: &[(&str, String)],
     ) -> Result<Option<String>, EngineError> {
-        let end = self.shell(&Script { text: command, program: "sh", label, top, env })?;
+        let end =
+            self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
         let printed = disk::read(&self.log(label))?.unwrap_or_default();
         let evidence = Evidence {
             commit: tip.commit.clone(),
@@ -111,6 +125,7 @@ impl Desk {
             seal: self.trust().seal_proof()?,
         };
         self.believe(&evidence);
+        failpoint::reach("evidence.seen");
         self.tell(Input::Proved(evidence));
         Ok(complaint(&end))
     }
@@ -139,6 +154,11 @@ impl Desk {
     fn tip(&self) -> Result<Tip, EngineError> {
         let names = self.git().run(&["rev-parse", "HEAD", "HEAD^{tree}"])?.text();
         let (commit, tree) = names.split_once('\n').unwrap_or((&names, ""));
+        Ok(Tip { commit: commit.to_owned(), tree: tree.to_owned(), code: self.code()? })
+    }
+
+    /// Returns what stands for all committed files but the planning files.
+    pub(super) fn code(&self) -> Result<String, EngineError> {
         let planning = self.planning_below_top();
         let is_deep = planning.contains('/');
         let args: &[&str] = if is_deep { &["ls-tree", "-r", "HEAD"] } else { &["ls-tree", "HEAD"] };
@@ -148,20 +168,23 @@ impl Desk {
             let rest = path.strip_prefix(&planning);
             !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-        let code = hash::hex(code.collect::<Vec<_>>().join("\n").as_bytes());
-        Ok(Tip { commit: commit.to_owned(), tree: tree.to_owned(), code })
+        Ok(hash::hex(code.collect::<Vec<_>>().join("\n").as_bytes()))
     }
 
     /// Returns where checks may run: a fresh checkout, or `None` for the worktree, which then holds
     /// nothing but the commit, the planning files and what git ignores.
-    fn place(&self, tip: &Tip, fresh: bool) -> Result<Option<Scratch>, EngineError> {
+    fn place(&self, tip: &Tip, fresh: bool) -> Result<Option<Fresh>, EngineError> {
         let rest = format!(":(exclude,top){}", self.planning_below_top());
         let args = ["status", "--porcelain", "-z", "--ignore-submodules=none", "--", ":(top)"];
         if !fresh && self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty() {
             return Ok(None);
         }
-        let name = format!("{}-scratch", self.padded());
-        let path = self.site.home()?.path().join(name);
-        Ok(Some(Scratch::new(self.site.top(), &path, &tip.commit)?))
+        let path = self.site.home()?.path().join(format!("{}-fresh", self.padded()));
+        let fresh = Fresh { root: self.site.top().to_path_buf(), path };
+        // One that a killed worker left may hold what git ignores.
+        scratch::remove(&fresh.root, &fresh.path)?;
+        scratch::check_out(&fresh.root, &fresh.path, &tip.commit)
+            .map_err(|error| EngineError::Host(error.into()))?;
+        Ok(Some(fresh))
     }
 }

@@ -11,6 +11,7 @@ use mow_store::disk;
 use mow_store::phase_dirs::{self, Artifact};
 use mow_store::plan::{self, Plan};
 
+use super::custody::short;
 use super::desk::Desk;
 use super::look::{ids, plan_file};
 use super::trust::Frozen;
@@ -41,7 +42,7 @@ impl Desk {
         for evidence in earlier.iter().flat_map(|ledger| &ledger.evidence) {
             self.believe(evidence);
         }
-        let settings = hash::hex(format!("{:?}", self.git_settings()).as_bytes());
+        let settings = hash::hex(format!("{:?}", self.git_settings()?).as_bytes());
         let before = earlier.iter().find_map(|ledger| Some((ledger.frozen.as_ref()?, ledger)));
         if let Some(((old, old_settings), ledger)) = before {
             let mut changed = changed(old, &plans);
@@ -60,6 +61,12 @@ impl Desk {
                 (None, _) => {}
             }
         }
+        if let Some(first) = self.marks()?.forged.first() {
+            let text =
+                format!("{} has a mark that no worker made; it does not count", short(first));
+            self.tell(Input::Noted { text });
+        }
+        failpoint::reach("plans.frozen");
         Ok(Outcome::Frozen { plans, settings })
     }
 

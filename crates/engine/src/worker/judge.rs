@@ -11,7 +11,7 @@ use mow_store::plan::{Files, Plan};
 use super::desk::Desk;
 use super::freeze::ALTERED;
 use crate::EngineError;
-use crate::marks::{Mark, Marks};
+use crate::marks::Marks;
 
 /// A file that was changed.
 pub(super) struct Changed {
@@ -101,6 +101,19 @@ impl Desk {
         Ok(None)
     }
 
+    /// Judges what plans changed side by side; returns why it is not accepted.
+    pub(super) fn judge_group(
+        &self,
+        plans: &[String],
+        files: &[Changed],
+    ) -> Result<Option<String>, EngineError> {
+        let mut all = Vec::new();
+        for plan in plans {
+            all.extend(self.frozen(plan)?.files_modified);
+        }
+        Ok(files.iter().find_map(|file| self.offence(file, &all)))
+    }
+
     /// Judges all that a phase changed; returns why it is not accepted.
     pub(super) fn judge_phase(&self) -> Result<Option<String>, EngineError> {
         let plans = self.trust().plans.clone();
@@ -122,11 +135,12 @@ impl Desk {
     /// Lists the files that the commits of a plan changed, agents' commits included.
     pub(super) fn changed_by(&self, id: &str, marks: &Marks) -> Result<Vec<String>, EngineError> {
         let mut files = BTreeSet::new();
-        for (n, (commit, mark)) in marks.commits.iter().enumerate() {
-            if !matches!(mark, Mark::Task(of, _) if of == id) {
+        for (n, commit) in marks.commits.iter().enumerate() {
+            let is_own = |((of, _), made): (&(String, usize), &String)| of == id && made == commit;
+            if !marks.tasks.iter().any(is_own) {
                 continue;
             }
-            let before = marks.commits.get(n + 1).map_or(&self.brief.base, |(commit, _)| commit);
+            let before = marks.commits.get(n + 1).unwrap_or(&self.brief.base);
             let range = format!("{before}..{commit}");
             let args = ["log", "--no-merges", "--name-only", "--no-renames", "--format=", "-z"];
             let base = format!("^{}", self.brief.base);

@@ -12,7 +12,7 @@ use mow_store::{disk, phase_files};
 
 use super::desk::Desk;
 use crate::EngineError;
-use crate::marks::Mark;
+use crate::site;
 
 impl Desk {
     pub(super) fn look(&self) -> Result<Found, EngineError> {
@@ -49,7 +49,8 @@ impl Desk {
         };
         let gates = Gates::parse(&text("worker.stage_gates")).unwrap_or_default();
         let mode = mow_core::message::BlockerMode::parse(&text("worker.blocker_mode"));
-        let minutes = config.lookup("multi_phase.worker_timeout_min").and_then(|v| v.as_u64());
+        let wall_max = site::minutes(&config, "multi_phase.worker_timeout_min");
+        let plan_level = config.lookup("parallelization.plan_level");
         let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
         roles.extend(Role::ALL.into_iter().filter(|role| self.role_command(*role).is_some()));
         Ok(Settings {
@@ -59,8 +60,9 @@ impl Desk {
             gates,
             strict: mode == Some(mow_core::message::BlockerMode::Strict),
             tries_max: 1,
-            wall_max_ms: minutes.filter(|minutes| *minutes > 0).map(|minutes| minutes * 60_000),
+            wall_max_ms: wall_max.and_then(|max| u64::try_from(max.as_millis()).ok()),
             roles,
+            side_by_side: all.parallelization && plan_level != Some(false.into()),
         })
     }
 
@@ -93,24 +95,24 @@ impl Desk {
         let summaries: BTreeSet<_> = ids(&dir, Artifact::Summary).collect();
         let marks = self.marks()?;
         let all: Vec<_> = ids(&dir, Artifact::Plan).collect();
-        let open = all.iter().filter(|id| !marks.has_plan(id) && summaries.contains(*id));
-        let older = self.older_plans(&open.cloned().collect::<Vec<_>>())?;
+        let is_open = |id: &&String| !marks.plans.contains_key(*id) && summaries.contains(*id);
+        let older = self.older_plans(&all.iter().filter(is_open).cloned().collect::<Vec<_>>())?;
         let mut plans = Vec::new();
         for id in &all {
             let plan = self.plan(id)?;
-            let closed = marks.has_plan(id) || older.contains(id);
-            let done = |mark: &Mark| match mark {
-                Mark::Task(of, task) if of == id => Some(*task),
-                _ => None,
-            };
+            let closed = marks.plans.contains_key(id) || older.contains(id);
+            let done = |(of, task): &(String, usize)| (of == id).then_some(*task);
             let known = plan.depends_on.iter().filter_map(|other| other.resolve(&number, &all));
             plans.push(FoundPlan {
                 wave: plan.wave,
                 depends_on: known.map(str::to_owned).filter(|other| other != id).collect(),
                 done: closed && summaries.contains(id),
-                tasks_done: marks.made.keys().filter_map(done).collect(),
+                tasks_done: marks.tasks.keys().filter_map(done).collect(),
+                files: plan.files_modified.clone(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
+                unchecked: !closed && marks.unchecked.contains(id),
+                alone: marks.undone.iter().any(|(of, _)| of == id),
                 id: id.clone(),
             });
         }
@@ -168,7 +170,7 @@ fn problem(plan: &Plan) -> Option<String> {
 }
 
 /// Whether a phase's section has `**Discuss**: skip`.
-fn skips_discuss(section: &str) -> bool {
+pub(crate) fn skips_discuss(section: &str) -> bool {
     section.lines().any(|line| {
         let plain = line.replace('*', "").to_lowercase();
         plain

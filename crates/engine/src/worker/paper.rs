@@ -20,7 +20,9 @@ impl Desk {
         let (now, number) = (self.now(), self.brief.phase.to_string());
         let text = papers::context(&self.about(&number, &goal, &now), answers);
         self.write(&format!("{}-CONTEXT.md", self.padded()), &text)?;
+        failpoint::reach("context.written");
         self.commit(&format!("docs({}): context", self.padded()), None, Part::Papers)?;
+        failpoint::reach("context.committed");
         Ok(Outcome::Done)
     }
 
@@ -32,7 +34,7 @@ impl Desk {
         effect: u64,
     ) -> Result<Outcome, EngineError> {
         let (marks, mark) = (self.marks()?, Mark::Plan(id.to_owned()));
-        if let Some(commit) = marks.commit(&mark) {
+        if let Some(commit) = marks.plans.get(id) {
             return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
         if let Some(reason) = self.moved()? {
@@ -45,7 +47,7 @@ impl Desk {
         }
         let tasks = plan.tasks.iter().enumerate().map(|(n, task)| DoneTask {
             name: task.name.clone(),
-            commit: marks.commit(&Mark::Task(id.to_owned(), n + 1)).cloned(),
+            commit: marks.tasks.get(&(id.to_owned(), n + 1)).cloned(),
             checks: checks(task),
         });
         let tasks: Vec<_> = tasks.collect();
@@ -54,10 +56,13 @@ impl Desk {
         let text = self.summary(id, (&plan, &tasks), &files, &duration)?;
         let file = phase_dirs::Artifact::Summary.file(id);
         self.write(&file, &text)?;
+        failpoint::reach("plan.summary.written");
         let last = tasks.iter().rev().find_map(|task| task.commit.clone());
         self.note_plan(id, tasks.len(), last.as_deref(), &duration)?;
+        failpoint::reach("plan.noted");
         let subject = format!("docs({id}): complete plan");
         let commit = self.commit(&subject, Some((&mark, effect)), Part::Papers)?;
+        failpoint::reach("plan.committed");
         Ok(Outcome::Committed { commit })
     }
 
@@ -175,6 +180,7 @@ impl Desk {
 
     pub(super) fn note_status(&self, text: &str) -> Result<Outcome, EngineError> {
         self.change_status(|old| status::add_context(old, text).ok())?;
+        failpoint::reach("status.noted");
         Ok(Outcome::Done)
     }
 
@@ -199,9 +205,12 @@ impl Desk {
             let old = status::set_field(old, "status", "complete").ok()?;
             status::set_field(&old, "verified", &short).ok()
         })?;
+        failpoint::reach("phase.noted");
         self.archive_checkpoint()?;
+        failpoint::reach("phase.checkpoint.archived");
         let subject = format!("docs({}): close the phase", self.padded());
         let commit = self.commit(&subject, Some((&Mark::Closed, effect)), Part::Papers)?;
+        failpoint::reach("phase.committed");
         Ok(Outcome::Committed { commit })
     }
 
@@ -226,6 +235,7 @@ impl Desk {
         let name = format!("{}/{}-{status}", self.site.run.run(), self.padded());
         let failed = |error: rescue::RescueError| EngineError::Host(error.into());
         let rescue = rescue::rescue(&git, &name).map_err(failed)?;
+        failpoint::reach("checkpoint.rescued");
         let found = self.look()?;
         let done: Vec<_> =
             found.plans.iter().filter(|plan| plan.done).map(|plan| plan.id.clone()).collect();
@@ -252,8 +262,10 @@ impl Desk {
         let text = papers::checkpoint(&self.about(&number, &found.goal, &now), &left);
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
         self.write(&format!("{}-CHECKPOINT.md", self.padded()), &text)?;
+        failpoint::reach("checkpoint.written");
         let word = if status == "failed" { "failed" } else { "paused" };
         self.change_status(|old| status::set_field(old, "status", word).ok())?;
+        failpoint::reach("checkpoint.noted");
         Ok(Outcome::Done)
     }
 }

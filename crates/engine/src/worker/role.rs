@@ -39,11 +39,21 @@ impl Desk {
             ("MOW_ROADMAP_FILE", roadmap),
         ];
         let label = format!("{}-{round}", role.name());
-        let script = Script { text: command, program: "sh", label: &label, top: None, env: &env };
-        let before = self.stamp(role);
+        let (text, top, files) = (command, None, &[][..]);
+        let script = Script { text, program: "sh", label: &label, top, env: &env, files };
+        let (stamp, before, code) = (self.stamp(role), self.before()?, self.code_before(role)?);
         let end = self.shell(&script)?;
+        failpoint::reach("role.ran");
         if end.end == End::Stopped {
             return Ok(Outcome::Interrupted);
+        }
+        // A role may commit what it wrote; what it committed is looked at when the phase is closed.
+        self.trust().head = None;
+        if code != self.code_before(role)? {
+            let kept = self.bring_back(&before)?;
+            let words = "changed code, and nobody has checked that";
+            let reason = format!("the {} {words}{kept}", role.name());
+            return Ok(Outcome::Failed { reason });
         }
         let complaint = complaint(&end);
         // A checker that says no has done its job.
@@ -55,7 +65,7 @@ impl Desk {
             (Some(reason), _) => Ok(Outcome::Failed { reason }),
             (None, Role::Verifier) => {
                 // One that was there before is somebody else's.
-                let is_new = self.stamp(role) != before;
+                let is_new = self.stamp(role) != stamp;
                 let said = if is_new { self.look()?.verification } else { None };
                 Ok(said.map_or_else(
                     || Outcome::Failed { reason: "it left no VERIFICATION.md".to_owned() },
@@ -65,9 +75,15 @@ impl Desk {
             (None, role) => {
                 let subject = format!("docs({}): {}", self.padded(), role.name());
                 self.commit(&subject, None, Part::Papers)?;
+                failpoint::reach("role.committed");
                 Ok(Outcome::Done)
             }
         }
+    }
+
+    /// Returns what stands for the code that a verifier must leave as it is.
+    fn code_before(&self, role: Role) -> Result<Option<String>, EngineError> {
+        (role == Role::Verifier).then(|| self.code()).transpose()
     }
 
     /// Returns what the file that a role writes is like, and when it was written.
@@ -82,7 +98,7 @@ impl Desk {
 
     /// Checks all that the plans promise, on the last commit, and writes it down.
     fn verify(&self) -> Result<Outcome, EngineError> {
-        self.set_aside("verify")?;
+        self.set_aside("verify", &[])?;
         let plans: Vec<_> = self.trust().plans.values().map(|frozen| frozen.plan.clone()).collect();
         let mut commands: Vec<String> = Vec::new();
         for check in plans.iter().flat_map(|plan| &plan.tasks).flat_map(checks) {
@@ -130,7 +146,9 @@ impl Desk {
         let about = self.about(&number, &goal, &now);
         let text = papers::verification(&about, &self.head()?, all, unproven);
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
-        self.write(&format!("{}-VERIFICATION.md", self.padded()), &text)
+        self.write(&format!("{}-VERIFICATION.md", self.padded()), &text)?;
+        failpoint::reach("verification.written");
+        Ok(())
     }
 }
 

@@ -5,16 +5,20 @@
 //! rest of an attempt that was cut off: it is kept under a rescue ref, and the task begins from the
 //! last commit.
 
+use std::sync::PoisonError;
+
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
-use mow_host::rescue;
 use mow_host::shell::End;
+use mow_host::{phase_worktree, rescue};
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
 use super::evidence::Checks;
 use crate::EngineError;
-use crate::marks::{ATTEMPT_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY};
+use crate::marks::{
+    ATTEMPT_KEY, BESIDE_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY,
+};
 
 /// What a script ends with when it cannot decide something by itself.
 const EXIT_BLOCKED: i32 = 75;
@@ -37,38 +41,36 @@ impl Desk {
         let Some(task) = frozen.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
         };
-        let (mark, label) = (Mark::Task(plan.to_owned(), number), format!("{plan}-t{number}"));
-        let file = self.phase_dir().join(super::look::plan_file(plan)).display().to_string();
-        let env = [
-            ("MOW_PLAN", plan.to_owned()),
-            ("MOW_PLAN_FILE", file),
-            ("MOW_TASK", number.to_string()),
-        ];
-        let (commands, label) = (checks(task), (label.as_str(), &env[..]));
-        if let Some(commit) = self.marks()?.commit(&mark) {
-            // Committed by somebody who perhaps could not check it any more.
-            let is_last = *commit == self.head()?;
-            let commands = if is_last { commands } else { Vec::new() };
-            return self.check_or_undo(Some(commit.clone()), &commands, label, None);
+        let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
+        let job = Job { task, label: &label, env: &env, files: &[] };
+        if let Some(commit) = self.marks()?.tasks.get(&(plan.to_owned(), number)) {
+            // Committed by somebody who perhaps could not check it any more. If others came behind
+            // it, it was.
+            if *commit == self.head()? {
+                return self.check_or_undo(&job, Some(commit.clone()), None);
+            }
+            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
         if let Some(reason) = self.moved()? {
             return Ok(Outcome::Failed { reason });
         }
-        self.set_aside(&format!("{plan}-{number}"))?;
+        self.set_aside(&format!("{plan}-{number}"), &[])?;
+        failpoint::reach("task.cleared");
         let before = self.before()?;
-        let acted = self.act(task, label.0, &env)?;
+        let acted = self.act(&job)?;
         if let Some(reason) = self.trespass(&before)? {
             let kept = self.bring_back(&before)?;
-            let is_cut_off = acted == Some(Outcome::Interrupted);
-            let failed = Outcome::Failed { reason: format!("{reason}{kept}") };
-            return Ok(if is_cut_off { Outcome::Interrupted } else { failed });
+            return Ok(self.unless_stopped(Outcome::Failed { reason: format!("{reason}{kept}") }));
         }
         if let Some(outcome) = acted {
             return Ok(outcome);
         }
+        failpoint::reach("task.acted");
         let subject = format!("{}({plan}): {}", kind(frozen.kind.as_deref()), one_line(&task.name));
         let part = if self.head()? == before.head { Part::Code } else { Part::CodeOrMark };
+        let mark = Mark::Task(plan.to_owned(), number);
         let commit = self.commit(&subject, Some((&mark, effect)), part)?;
+        failpoint::reach("task.committed");
         let files = self.differing(&before.head, "HEAD")?;
         if let Some(reason) = self.judge(plan, &files)? {
             let kept = self.bring_back(&before)?;
@@ -76,56 +78,100 @@ impl Desk {
         }
         let fresh = self.hides_files(plan, &files)?;
         let fresh = fresh.then_some("what is ignored was changed and is not in files_modified");
-        self.check_or_undo(commit, &commands, label, fresh)
+        self.check_or_undo(&job, commit, fresh)
     }
 
     /// Checks the commit of a task; takes it back when that fails, so that its work is uncommitted.
     fn check_or_undo(
         &self,
+        job: &Job<'_>,
         commit: Option<String>,
-        commands: &[String],
-        (label, env): (&str, &[(&str, String)]),
         fresh: Option<&str>,
     ) -> Result<Outcome, EngineError> {
-        let label = format!("{label}-check");
-        let gap = self.prove(&Checks { commands, label: &label, env, fresh })?;
+        let gap = self.check(job, fresh)?;
+        failpoint::reach("task.checked");
         let Some(reason) = gap else { return Ok(Outcome::Committed { commit }) };
         if let Some(commit) = commit {
             self.git().plumbing().run(&["reset", "--quiet", "--soft", &format!("{commit}^")])?;
             self.trust().head = None;
         }
-        let is_cut_off = self.stop.is_stopped();
-        Ok(if is_cut_off { Outcome::Interrupted } else { Outcome::Failed { reason } })
+        Ok(self.unless_stopped(Outcome::Failed { reason }))
     }
 
-    /// Keeps what an earlier attempt left uncommitted, and goes back to the last commit.
+    /// Runs the checks of a task on the last commit; returns why they do not pass.
+    pub(super) fn check(
+        &self,
+        job: &Job<'_>,
+        fresh: Option<&str>,
+    ) -> Result<Option<String>, EngineError> {
+        let (commands, label) = (checks(job.task), format!("{}-check", job.label));
+        self.prove(&Checks { commands: &commands, label: &label, env: job.env, fresh })
+    }
+
+    /// Returns what scripts of a task find in their environment.
+    pub(super) fn about_task(&self, plan: &str, number: usize) -> [(&'static str, String); 3] {
+        let file = self.phase_dir().join(super::look::plan_file(plan));
+        [
+            ("MOW_PLAN", plan.to_owned()),
+            ("MOW_PLAN_FILE", file.display().to_string()),
+            ("MOW_TASK", number.to_string()),
+        ]
+    }
+
+    /// Returns an outcome, or that it was cut off: what was, has not failed.
+    pub(super) fn unless_stopped(&self, outcome: Outcome) -> Outcome {
+        if self.stop.is_stopped() { Outcome::Interrupted } else { outcome }
+    }
+
+    /// Keeps what was left uncommitted, in some paths or in all, and goes back to the last commit.
     ///
-    /// The planning files are the worker's own and not the task's: they stay.
-    pub(super) fn set_aside(&self, what: &str) -> Result<(), EngineError> {
+    /// The planning files are the worker's own and not the task's: they stay. Returns the name under
+    /// which it is kept, if there was any.
+    pub(super) fn set_aside(
+        &self,
+        what: &str,
+        paths: &[String],
+    ) -> Result<Option<String>, EngineError> {
         let git = self.git();
+        let name = self.rescue_name(what);
+        if phase_worktree::is_merging(&self.worktree) {
+            // Otherwise the task's commit would end that merge, and undo what it merged.
+            rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+            git.plumbing().run(&["merge", "--quit"])?;
+        }
         let rest = format!(":(exclude,top){}", self.planning_below_top());
-        let answer = git.run(&["status", "--porcelain", "-z", "--", ":(top)", &rest])?;
+        let mut paths: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
+        if paths.is_empty() {
+            paths.push(":(top)".to_owned());
+        }
+        paths.push(rest);
+        let with_paths = |words: &[&'static str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).chain(paths.iter().cloned()).collect()
+        };
+        let answer =
+            git.run(&with_paths(&["status", "--porcelain", "-z", "--no-renames", "--"]))?;
         if answer.stdout.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        rescue::rescue(&git, &self.rescue_name(what))
-            .map_err(|error| EngineError::Host(error.into()))?;
-        let is_tracked = |entry: &[u8]| !entry.is_empty() && !entry.starts_with(b"??");
-        if answer.stdout.split(|byte| *byte == 0).any(is_tracked) {
-            let restore = ["restore", "--source=HEAD", "--staged", "--worktree", "--", ":(top)"];
-            git.plumbing().run(&[&restore[..], &[&rest]].concat())?;
+        let kept = rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("task.rescued");
+        let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");
+        let tracked: Vec<_> =
+            answer.stdout.split(|byte| *byte == 0).filter(is_tracked).map(|e| &e[3..]).collect();
+        if !tracked.is_empty() {
+            let restore = ["--literal-pathspecs", "restore", "--source=HEAD", "--staged"];
+            let from = ["--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            git.plumbing().run_with(&[&restore[..], &from].concat(), &tracked.join(&0))?;
+            failpoint::reach("task.restored");
         }
-        git.plumbing().run(&["clean", "--quiet", "-d", "--force", "--", ":(top)", &rest])?;
-        Ok(())
+        git.plumbing().run(&with_paths(&["clean", "--quiet", "-d", "--force", "--"]))?;
+        failpoint::reach("task.cleaned");
+        Ok(kept.map(|kept| kept.name))
     }
 
     /// Runs the action of a task; returns an outcome when that is the end of it.
-    fn act(
-        &self,
-        task: &Task,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<Outcome>, EngineError> {
+    pub(super) fn act(&self, job: &Job<'_>) -> Result<Option<Outcome>, EngineError> {
+        let Job { task, label, env, files } = job;
         let mut blocks = task.element("action").map(blocks).unwrap_or_default();
         if let Some(command) = self.role_command(Role::Executor) {
             blocks = vec![Block { program: "sh", text: command }];
@@ -138,7 +184,8 @@ impl Desk {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
             let (text, program) = (text.as_str(), block.program);
-            let end = self.shell(&Script { text, program, label: &label, top: None, env })?;
+            let script = Script { text, program, label: &label, top: None, env, files };
+            let end = self.shell(&script)?;
             match (&end.end, complaint(&end)) {
                 (_, None) => {}
                 (End::Stopped, _) => return Ok(Some(Outcome::Interrupted)),
@@ -152,26 +199,38 @@ impl Desk {
         Ok(None)
     }
 
+    /// Returns the trailers of a commit, sealed where it marks something.
+    pub(super) fn trailers(
+        &self,
+        mark: Option<(&Mark, u64)>,
+    ) -> Result<Vec<(&'static str, String)>, EngineError> {
+        let mut trailers = vec![
+            ("Mow-Phase", self.brief.phase.to_string()),
+            (ATTEMPT_KEY, self.brief.attempt.to_string()),
+        ];
+        let Some((mark, effect)) = mark else { return Ok(trailers) };
+        trailers.push((RUN_KEY, self.site.run.run().to_owned()));
+        trailers.push((SEAL_KEY, self.trust().seal(effect)?));
+        trailers.extend(match mark {
+            Mark::Task(plan, task) => Some((TASK_KEY, format!("{plan}/{task}"))),
+            Mark::Plan(plan) => Some((PLAN_KEY, plan.clone())),
+            Mark::Closed => Some((CLOSED_KEY, self.brief.phase.to_string())),
+            Mark::Undone(_) => None,
+        });
+        Ok(trailers)
+    }
+
     /// Makes a commit of this phase, sealed where it marks something; `None` when there is nothing
     /// to commit and nothing to mark.
     pub(super) fn commit(
         &self,
         subject: &str,
         mark: Option<(&Mark, u64)>,
-        part: Part,
+        part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
-        let mut trailers = vec![
-            ("Mow-Phase", self.brief.phase.to_string()),
-            (ATTEMPT_KEY, self.brief.attempt.to_string()),
-        ];
-        if let Some((mark, effect)) = mark {
-            trailers.push((RUN_KEY, self.site.run.run().to_owned()));
-            trailers.push(match mark {
-                Mark::Task(plan, task) => (TASK_KEY, format!("{plan}/{task}")),
-                Mark::Plan(plan) => (PLAN_KEY, plan.clone()),
-                Mark::Closed => (CLOSED_KEY, self.brief.phase.to_string()),
-            });
-            trailers.push((SEAL_KEY, self.trust().seal(effect)?));
+        let mut trailers = self.trailers(mark)?;
+        if let (Part::Declared(_), Some((Mark::Task(plan, task), _))) = (part, mark) {
+            trailers.push((BESIDE_KEY, format!("{plan}/{task}")));
         }
         let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let planning = self.planning_below_top();
@@ -180,19 +239,21 @@ impl Desk {
             Part::Papers if self.commits_docs => {
                 Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
             }
-            Part::Papers => Paths::Only(Vec::new()),
+            Part::Papers | Part::Declared(_) => Paths::Only(Vec::new()),
         };
         let git = self.git();
+        let _guard = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match part {
+            Part::Declared(files) => commit::commit_beside(&git, files, subject, &trailers),
+            _ => commit::commit_paths(&git, &paths, subject, &trailers),
+        };
         let failed = |error: commit::CommitError| EngineError::Host(error.into());
-        let mut made = commit::commit_paths(&git, &paths, subject, &trailers).map_err(failed)?;
-        if made.is_none() && part != Part::Code && mark.is_some() {
+        let mut made = made.map_err(failed)?;
+        if made.is_none() && matches!(part, Part::Papers | Part::CodeOrMark) && mark.is_some() {
             made = Some(commit::commit_mark(&git, subject, &trailers).map_err(failed)?);
         }
-        let mut trust = self.trust();
-        match (mark, &made) {
-            (Some((mark, _)), Some(commit)) => trust.note(mark.clone(), commit),
-            (None, Some(commit)) if trust.head.is_some() => trust.head = Some(commit.clone()),
-            _ => {}
+        if let Some(commit) = &made {
+            self.trust().note(mark, commit);
         }
         Ok(made)
     }
@@ -202,19 +263,31 @@ impl Desk {
     }
 }
 
+/// A task to carry out.
+pub(super) struct Job<'a> {
+    pub(super) task: &'a Task,
+    /// What its logs are called.
+    pub(super) label: &'a str,
+    pub(super) env: &'a [(&'a str, String)],
+    /// What it says it changes, where that matters.
+    pub(super) files: &'a [String],
+}
+
 /// What a commit is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Part<'a> {
     /// Everything but planning files.
     Code,
     /// The same, or nothing at all: a mark on what agents committed themselves.
     CodeOrMark,
     /// The planning files of the phase.
     Papers,
+    /// Only these files and directories, while other plans are at work in the others.
+    Declared(&'a [String]),
 }
 
 /// Returns the word that commits of a plan begin with.
-fn kind(plan: Option<&str>) -> &'static str {
+pub(super) fn kind(plan: Option<&str>) -> &'static str {
     if plan == Some("tdd") { "test" } else { "feat" }
 }
 

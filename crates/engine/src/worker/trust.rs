@@ -7,6 +7,7 @@ use mow_core::seal::Seals;
 use mow_core::worker::{Event, Evidence};
 use mow_store::plan::Plan;
 
+use super::custody::Before;
 use super::desk::Desk;
 use crate::EngineError;
 use crate::marks::{Ledger, Ledgers, Mark, Marks};
@@ -34,6 +35,8 @@ pub(super) struct Trust {
     pub(super) passed: BTreeMap<(String, String), Evidence>,
     /// Where this worker left its branch.
     pub(super) head: Option<String>,
+    /// How it all was before plans began to run side by side.
+    pub(super) group: Option<Before>,
     /// Plans of which something was said already.
     pub(super) noted: BTreeSet<String>,
 }
@@ -42,7 +45,7 @@ impl Trust {
     pub(super) fn new(brief: &Brief, [commits, proofs]: &[[u8; 32]; 2]) -> Self {
         let (commits, proofs) = (Seals::new(commits), Seals::new(proofs));
         let own = (brief.run.clone(), brief.attempt);
-        let ledger = Ledger::own();
+        let ledger = Ledger::own(commits.root());
         let ledgers = Ledgers::from([(own.clone(), ledger)]);
         Self {
             commits,
@@ -54,6 +57,7 @@ impl Trust {
             plans: BTreeMap::new(),
             passed: BTreeMap::new(),
             head: None,
+            group: None,
             noted: BTreeSet::new(),
         }
     }
@@ -80,9 +84,9 @@ impl Trust {
     }
 
     /// Notes a commit that this worker made.
-    pub(super) fn note(&mut self, mark: Mark, commit: &str) {
-        if let Some(own) = self.ledgers.get_mut(&self.own) {
-            own.note(mark, commit);
+    pub(super) fn note(&mut self, mark: Option<(&Mark, u64)>, commit: &str) {
+        if let (Some((mark, effect)), Some(own)) = (mark, self.ledgers.get_mut(&self.own)) {
+            own.note(effect, mark.clone(), commit);
         }
         self.head = Some(commit.to_owned());
     }
@@ -92,16 +96,14 @@ impl Desk {
     /// Reads which tasks and plans are committed; does not ask git twice about the same commit.
     pub(super) fn marks(&self) -> Result<Marks, EngineError> {
         let mut trust = self.trust();
-        let head = self.dirs.head();
-        if let (Some(head), Some((at, marks))) = (&head, &trust.marks)
-            && head == at
-        {
+        let head = self.head()?;
+        if let Some((_, marks)) = trust.marks.as_ref().filter(|(at, _)| *at == head) {
             return Ok(marks.clone());
         }
-        let range = [self.brief.base.as_str(), "HEAD"];
+        let range = [self.brief.base.as_str(), &head];
         let whose = (&self.site.run, &self.brief.phase);
         let marks = Marks::load(&self.git(), range, whose, &mut trust.ledgers)?;
-        trust.marks = head.map(|head| (head, marks.clone()));
+        trust.marks = Some((head, marks.clone()));
         Ok(marks)
     }
 

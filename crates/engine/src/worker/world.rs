@@ -1,11 +1,14 @@
 //! What a worker lives in: its journal, its inbox, and a thread for what it is doing.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use mow_core::report::Note;
 use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
+use mow_host::life::Life;
+use mow_host::pulse::Sign;
+use mow_host::stop::Stop;
 use mow_store::journal::{Journal, Tail};
 
 use super::desk::Desk;
@@ -20,12 +23,17 @@ enum Wake {
     Files,
     /// An effect came to its end.
     Finished(u64, Outcome),
+    /// An effect shows no sign of life, or does so again.
+    Sign(u64, Sign),
     /// An effect that goes on has something to be written down.
     Learned(Input),
 }
 
 pub(super) struct WorkerWorld {
-    desk: Arc<Desk>,
+    desk: Desk,
+    life: Life,
+    /// What stops each effect that is under way.
+    stops: BTreeMap<u64, Stop>,
     journal: Journal,
     inbox: Tail,
     begin: Option<Input>,
@@ -40,7 +48,7 @@ pub(super) struct WorkerWorld {
 }
 
 impl WorkerWorld {
-    pub(super) fn new(desk: Desk, journal: Journal, inbox: Tail, begin: Input) -> Self {
+    pub(super) fn new(desk: Desk, life: Life, journal: Journal, inbox: Tail, begin: Input) -> Self {
         let (sender, receiver) = mpsc::channel();
         let bell = Bell::default();
         let (own, wake) = (desk.inbox_name(), sender.clone());
@@ -52,7 +60,9 @@ impl WorkerWorld {
         let voice = move |input| drop(learned.send(Wake::Learned(input)));
         desk.voice.set(Box::new(voice)).ok();
         Self {
-            desk: Arc::new(desk),
+            desk,
+            life,
+            stops: BTreeMap::new(),
             journal,
             inbox,
             begin: Some(begin),
@@ -108,6 +118,7 @@ impl World<Worker> for WorkerWorld {
         if let Some(begin) = self.begin.take() {
             return Ok(vec![begin]);
         }
+        self.life.beat();
         let left = until.map(|until| until.saturating_sub(self.clock.now()));
         let patience = left.map_or(LOOK_EVERY, |left| LOOK_EVERY.min(Duration::from_millis(left)));
         let mut inputs = Vec::new();
@@ -118,7 +129,14 @@ impl World<Worker> for WorkerWorld {
         };
         while let Some(wake) = next {
             match wake {
-                Wake::Finished(id, outcome) => inputs.push(Input::Finished { id, outcome }),
+                Wake::Finished(id, outcome) => {
+                    self.stops.remove(&id);
+                    inputs.push(Input::Finished { id, outcome });
+                }
+                Wake::Sign(id, Sign::Stuck(signs)) => {
+                    inputs.push(Input::Stuck { id, signs: signs.to_string() });
+                }
+                Wake::Sign(id, Sign::Moving) => inputs.push(Input::Moving { id }),
                 Wake::Learned(input) => inputs.push(input),
                 Wake::Files => {}
             }
@@ -140,11 +158,19 @@ impl World<Worker> for WorkerWorld {
         _worker: &Worker,
         (id, effect): (u64, Effect),
     ) -> Result<(), EngineError> {
-        let (desk, sender) = (Arc::clone(&self.desk), self.sender.clone());
-        if effect == Effect::Interrupt {
-            desk.stop.stop();
+        if let Effect::Interrupt { of } = effect {
+            let meant = self.stops.iter().filter(|(id, _)| of.is_none_or(|of| of == **id));
+            meant.for_each(|(_, stop)| stop.stop());
             return Ok(());
         }
+        let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
+        if id != Worker::UNNUMBERED {
+            self.stops.insert(id, stop.clone());
+        }
+        let (sender, signs) = (self.sender.clone(), self.sender.clone());
+        let desk = self.desk.with(stop, move |sign| {
+            signs.send(Wake::Sign(id, sign)).ok();
+        });
         let act = move || {
             let outcome = desk.perform(id, &effect);
             sender.send(Wake::Finished(id, outcome)).ok();

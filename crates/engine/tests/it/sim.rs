@@ -11,9 +11,12 @@ mod fleet;
 mod hands;
 mod people;
 mod script;
+mod stalls;
 mod world;
 
 use mow_core::lead::{Standing, Status};
+use mow_core::stage::Lookahead;
+use mow_core::worker::{Effect, Role};
 use mow_engine::drive::drive;
 use mow_testkit::dice::Dice;
 
@@ -77,7 +80,7 @@ impl Sim {
                 excused.insert(number);
             }
             if track.status == Status::Merged {
-                let done = track.spec.done && track.attempt == 0;
+                let done = track.spec.done && track.started.is_none();
                 let disk = &self.script.disks[&number];
                 if !done {
                     disk.check_complete()
@@ -167,6 +170,7 @@ fn a_large_run_keeps_what_must_hold() {
     let mut dice = Dice::new(phases);
     let mut script = Script::of(&mut dice, phases, usize::try_from(phases / 10 + 1).unwrap());
     script.settings.circuit_breaker = 0;
+    script.settings.max_agents = usize::try_from(phases / 5 + 1).unwrap();
     script.faults = Faults {
         lead: 10,
         worker: phases / 4,
@@ -175,6 +179,7 @@ fn a_large_run_keeps_what_must_hold() {
         roadmap: 5,
         stops: 1,
         refusals: 0,
+        stalls: phases / 10,
     };
     let mut sim = Sim::new(dice, script);
     let outcome = sim.run();
@@ -182,4 +187,32 @@ fn a_large_run_keeps_what_must_hold() {
     sim.count(&mut tally);
     println!("{tally:?}");
     outcome.unwrap();
+}
+
+/// A fifth of a phase is research, 15 % planning, the rest work.
+fn times(effect: &Effect) -> u64 {
+    match effect {
+        Effect::RunRole { role: Role::Researcher, .. } => 20_000,
+        Effect::RunRole { role: Role::Planner, .. } => 15_000,
+        Effect::RunTask { .. } => 65_000,
+        _ => 1,
+    }
+}
+
+/// Returns how long a chain of six phases takes.
+fn chain_time(lookahead: Lookahead) -> u64 {
+    let mut sim = Sim::new(Dice::new(1), Script::chain(6, lookahead, times));
+    let began = sim.now;
+    sim.run().unwrap();
+    let ended = sim.ledger.lead.phases.values().map(|track| track.since).max();
+    ended.unwrap() - began
+}
+
+#[test]
+fn looking_ahead_shortens_a_chain() {
+    let [off, research, plan] = Lookahead::ALL.map(chain_time);
+    println!("off {off} ms, research {research} ms, plan {plan} ms");
+    assert!((600_000..610_000).contains(&off), "{off}");
+    assert!(off * 100 >= research * 115, "{off} {research}");
+    assert!(off * 100 >= plan * 130, "{off} {plan}");
 }

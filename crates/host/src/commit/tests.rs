@@ -111,3 +111,71 @@ fn a_merge_in_progress_is_finished() {
     let commit = commit_paths(&repository.git, &Paths::All, "merge", &[]).unwrap().unwrap();
     assert!(repository.git.is_ancestor("side", &commit).unwrap());
 }
+
+#[test]
+fn a_commit_beside_others_takes_its_own_paths_and_shows_hooks_nothing_else() {
+    let repository = Repository::new();
+    let seen = repository.root().join(".git/seen");
+    let look = format!("git diff --cached --name-only > '{}'", seen.display());
+    repository.hook("pre-commit", &look);
+    repository.write("mine/new", "n\n");
+    repository.write("file", "two\n");
+    repository.write("theirs", "t\n");
+    repository.say(&["add", "theirs"]);
+    let paths = ["mine".to_owned(), "not there".to_owned()];
+    let commit = commit_beside(&repository.git, &paths, "work", &[("Mow-Task", "1/1")]).unwrap();
+    assert_eq!(commit, repository.git.commit_of("HEAD").unwrap());
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "mine/new\n", "what the hook saw");
+    assert_eq!(repository.say(&["show", "--name-only", "--format="]), "mine/new");
+    assert_eq!(repository.say(&["status", "--porcelain"]), " M file\nA  theirs");
+    assert_eq!(commit_beside(&repository.git, &paths, "again", &[]).unwrap(), None);
+    fs::remove_file(repository.root().join("mine/new")).unwrap();
+    assert!(commit_beside(&repository.git, &paths, "gone", &[]).unwrap().is_some());
+    assert_eq!(repository.say(&["status", "--porcelain"]), " M file\nA  theirs");
+}
+
+#[test]
+fn a_commit_beside_others_waits_while_they_have_the_index_locked() {
+    let repository = Repository::new();
+    repository.write("mine", "m\n");
+    let lock = repository.root().join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let hook = format!("(sleep 0.3; rm '{}') >/dev/null 2>&1 &", lock.display());
+    repository.hook("post-commit", &hook);
+    let commit = commit_beside(&repository.git, &["mine".to_owned()], "work", &[]).unwrap();
+    assert!(commit.is_some());
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn undoing_brings_back_some_paths_and_keeps_the_rest() {
+    let repository = Repository::new();
+    repository.write("a/kept", "1\n");
+    repository.commit("before");
+    let before = repository.git.commit_of("HEAD").unwrap().unwrap();
+    repository.hook("pre-commit", "exit 1");
+    repository.write("a/kept", "2\n");
+    repository.write("a/new", "n\n");
+    repository.write("b", "b\n");
+    repository.say(&["add", "--all"]);
+    repository.say(&["commit", "--quiet", "--no-verify", "-m", "work"]);
+    let paths = ["a".to_owned(), "never there".to_owned()];
+    let marks = [("Mow-Undone", "03-01/2")];
+    undo(&repository.git, &paths, &before, "undo", &marks).unwrap();
+    assert_eq!(repository.say(&["show", "--name-status", "--format="]), "M\ta/kept\nD\ta/new");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+    assert_eq!(fs::read_to_string(repository.root().join("a/kept")).unwrap(), "1\n");
+    undo(&repository.git, &paths, &before, "undo again", &marks).unwrap();
+    assert_eq!(repository.say(&["show", "--name-status", "--format=%s"]), "undo again");
+}
+
+#[test]
+fn new_files_outside_of_a_sparse_checkout_are_committed() {
+    let repository = Repository::new();
+    repository.write("in/file", "i\n");
+    repository.commit("directories");
+    repository.say(&["sparse-checkout", "set", "in"]);
+    repository.write("out/new", "new\n");
+    commit_paths(&repository.git, &Paths::AllBut("in".into()), "work", &[]).unwrap().unwrap();
+    assert_eq!(repository.say(&["show", "HEAD:out/new"]), "new");
+}

@@ -3,58 +3,44 @@
 use super::*;
 use crate::test_repository::Repository;
 
-fn dirs(repository: &Repository) -> GitDirs {
-    GitDirs::of(&repository.root()).unwrap()
+fn settings(repository: &Repository) -> Settings {
+    super::settings(&repository.git, Path::new("/nowhere")).unwrap()
 }
 
 #[test]
 fn settings_that_matter_are_told_from_those_that_do_not() {
     let repository = Repository::new();
-    let before = dirs(&repository).settings(Path::new("/nowhere"));
+    let before = settings(&repository);
     repository.say(&["config", "branch.main.remote", "elsewhere"]);
     repository.say(&["config", "user.name", "Another"]);
-    assert!(differing(&before, &dirs(&repository).settings(Path::new("/nowhere"))).is_empty());
+    assert!(differing(&before, &settings(&repository)).is_empty());
     repository.say(&["config", "core.hooksPath", "/dev/null"]);
     repository.say(&["config", "filter.x.clean", "true"]);
     repository.write(".git/info/exclude", "/.worktrees/\n/.planning/dashboard-*\n/work\n");
     repository.write(".git/hooks/pre-commit", "exit 0\n");
     repository.write(".git/hooks/pre-push.sample", "exit 0\n");
-    let after = dirs(&repository).settings(Path::new("/nowhere"));
+    let after = settings(&repository);
     let names = differing(&before, &after);
     let wanted = ["core.hookspath", "filter.x.clean", "hooks/pre-commit", "info/exclude"];
     assert_eq!(names, wanted, "{after:?}");
     assert_eq!(differing(&after, &before).len(), 4, "also when they are gone");
 }
 
-#[test]
-fn worktrees_have_directories_of_their_own() {
-    let repository = Repository::new();
-    repository.say(&["worktree", "add", "-q", "-b", "phase-01", "p01"]);
-    let dirs = GitDirs::of(&repository.root().join("p01")).unwrap();
-    assert_eq!(dirs.common, repository.root().join(".git"));
-    assert_eq!(dirs.own, repository.root().join(".git/worktrees/p01"));
-    assert_eq!(dirs.branch().as_deref(), Some("phase-01"));
-    assert_eq!(dirs.head(), repository.git.commit_of("main").unwrap());
-    repository.say(&["-C", "p01", "checkout", "-q", "--detach"]);
-    assert_eq!(dirs.branch(), None);
-    assert_eq!(dirs.head(), repository.git.commit_of("main").unwrap());
-    repository.say(&["checkout", "-q", "-b", "other"]);
-    repository.say(&["pack-refs", "--all"]);
-    assert_eq!(self::dirs(&repository).head(), None, "it is in another file");
-    assert_eq!(GitDirs::of(&repository.root().join("gone")), None);
+fn moved(repository: &Repository, word: &str, branches: &[String]) -> Vec<(String, String)> {
+    moved_by(&repository.git, word, branches).unwrap()
 }
 
 #[test]
 fn a_branch_tells_who_moved_it() {
     let repository = Repository::new();
     let both = ["main".to_owned(), "side".to_owned()];
-    assert_eq!(dirs(&repository).moved_by("mow r/01/1", &both), []);
+    assert_eq!(moved(&repository, "mow r/01/1", &both), []);
     repository.write("file", "two\n");
     let git = repository.git.with_env(REFLOG_VARIABLE, "mow r/01/1");
     git.run(&["commit", "-q", "-a", "-m", "astray"]).unwrap();
     let head = repository.git.commit_of("HEAD").unwrap().unwrap();
-    assert_eq!(dirs(&repository).moved_by("mow r/01/1", &both), [("main".to_owned(), head)]);
-    assert_eq!(dirs(&repository).moved_by("mow r/01/2", &both), []);
+    assert_eq!(moved(&repository, "mow r/01/1", &both), [("main".to_owned(), head)]);
+    assert_eq!(moved(&repository, "mow r/01/2", &both), []);
 }
 
 #[test]

@@ -138,3 +138,67 @@ fn a_branch_in_the_middle_of_a_rebase_is_left_alone() {
     assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
     assert_eq!(repository.say(&["rev-parse", "main"]), old);
 }
+
+/// Runs a command as a person would paste it.
+fn paste(command: &str) -> bool {
+    let run = std::process::Command::new("sh").args(["-c", command]).output().unwrap();
+    run.status.success()
+}
+
+#[test]
+fn the_command_to_finish_never_merges_into_another_branch() {
+    let (repository, ahead) = repository();
+    repository.write("own", "o\n");
+    repository.commit("own");
+    repository.say(&["checkout", "-q", "-b", "other"]);
+    let Followed::Refused { command_to_finish, .. } = run(&repository, &ahead) else { panic!() };
+    let other = repository.say(&["rev-parse", "other"]);
+    repository.write("mine", "changed\n");
+    assert!(paste(&command_to_finish), "{command_to_finish}");
+    assert_eq!(repository.say(&["rev-parse", "other"]), other);
+    assert_eq!(run(&repository, &ahead), Followed::UpToDate);
+    assert_eq!(repository.text("mine"), "changed\n");
+}
+
+#[test]
+fn the_command_for_a_rebase_waits_for_its_end() {
+    let (repository, ahead) = repository();
+    let stopped = repository.git.with_env("GIT_SEQUENCE_EDITOR", "sed -i 1s/pick/edit/");
+    stopped.run(&["rebase", "-q", "-i", "HEAD~1"]).unwrap();
+    let Followed::Refused { command_to_finish, .. } = run(&repository, &ahead) else { panic!() };
+    let head = repository.say(&["rev-parse", "HEAD"]);
+    assert!(!paste(&command_to_finish), "the rebase goes on");
+    assert_eq!(repository.say(&["rev-parse", "HEAD"]), head);
+    repository.say(&["rebase", "--continue"]);
+    assert!(paste(&command_to_finish), "{command_to_finish}");
+    assert_eq!(run(&repository, &ahead), Followed::UpToDate);
+}
+
+#[test]
+fn a_branch_that_is_checked_out_twice_is_left_alone() {
+    let (repository, ahead) = repository();
+    repository.say(&["worktree", "add", "-q", "--force", "second", "main"]);
+    let Followed::Refused { reason, .. } = run(&repository, &ahead) else { panic!() };
+    assert!(reason.contains("and also in"), "{reason}");
+    assert_eq!(repository.say(&["-C", "second", "status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_sparse_checkout_follows_and_stays_sparse() {
+    let (repository, _) = repository();
+    repository.write("in/file", "i\n");
+    repository.write("out/file", "o\n");
+    repository.commit("directories");
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.write("in/file", "more\n");
+    repository.write("out/file", "more\n");
+    repository.write("out/new", "new\n");
+    let ahead = repository.commit("all of them");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.say(&["sparse-checkout", "set", "in"]);
+    assert!(!repository.root().join("out").exists());
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.text("in/file"), "more\n");
+    assert!(!repository.root().join("out").exists(), "it is not filled");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}

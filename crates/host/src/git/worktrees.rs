@@ -1,11 +1,13 @@
 //! Questions about worktrees, branches and stashes, answered in machine formats.
 //!
+//! What git's files say plainly is read from them ([`super::layout`]); otherwise git is asked.
 //! Nothing here changes a repository except [`Git::stash_push`] and [`Git::stash_drop`].
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::layout::Head;
 use super::{Git, GitError};
 
 /// A worktree that git knows of.
@@ -70,18 +72,27 @@ pub fn parse_names(output: &[u8]) -> Vec<String> {
 impl Git {
     /// Lists all worktrees of the repository, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
+        if let Some(worktrees) = self.layout().and_then(|layout| layout.worktrees()) {
+            return Ok(worktrees);
+        }
         let answer = self.run(&["worktree", "list", "--porcelain", "-z"])?;
         Ok(parse_worktrees(&answer.stdout))
     }
 
     /// Returns the directory that git keeps for this worktree alone.
     pub fn git_dir(&self) -> Result<PathBuf, GitError> {
-        self.directory(&["rev-parse", "--absolute-git-dir"])
+        match self.layout() {
+            Some(layout) => Ok(layout.own),
+            None => self.directory(&["rev-parse", "--absolute-git-dir"]),
+        }
     }
 
     /// Returns the directory that all worktrees of the repository share.
     pub fn common_dir(&self) -> Result<PathBuf, GitError> {
-        self.directory(&["rev-parse", "--path-format=absolute", "--git-common-dir"])
+        match self.layout() {
+            Some(layout) => Ok(layout.common),
+            None => self.directory(&["rev-parse", "--path-format=absolute", "--git-common-dir"]),
+        }
     }
 
     fn directory(&self, args: &[&str]) -> Result<PathBuf, GitError> {
@@ -93,17 +104,30 @@ impl Git {
     /// Returns whether a local branch exists.
     pub fn branch_exists(&self, name: &str) -> Result<bool, GitError> {
         let full = format!("refs/heads/{name}");
+        if let Some(commit) = self.layout().and_then(|layout| layout.commit(&full)) {
+            return Ok(commit.is_some());
+        }
         Ok(self.ask(&["show-ref", "--verify", "--quiet", &full])?.success)
     }
 
     /// Returns the branch that is checked out; `None` when detached or in no repository.
     pub fn current_branch(&self) -> Result<Option<String>, GitError> {
+        match self.layout().and_then(|layout| layout.head()) {
+            Some(Head::Branch(name)) => {
+                return Ok(name.strip_prefix("refs/heads/").map(str::to_owned));
+            }
+            Some(Head::Detached(_)) => return Ok(None),
+            None => {}
+        }
         let answer = self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         Ok(answer.success.then(|| answer.text()).filter(|name| !name.is_empty()))
     }
 
     /// Returns the commit that a name stands for; `None` when there is none.
     pub fn commit_of(&self, name: &str) -> Result<Option<String>, GitError> {
+        if let Some(commit) = self.layout().and_then(|layout| layout.commit(name)) {
+            return Ok(commit);
+        }
         let wanted = format!("{name}^{{commit}}");
         let answer =
             self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
@@ -112,6 +136,9 @@ impl Git {
 
     /// Returns whether a commit is contained in another.
     pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
+        if commit == of {
+            return Ok(true);
+        }
         Ok(self.ask(&["merge-base", "--is-ancestor", commit, of])?.success)
     }
 
@@ -143,6 +170,16 @@ impl Git {
         let before = self.stashes()?;
         self.run(&["stash", "push", "--quiet", "--include-untracked", "-m", message])?;
         Ok(self.stashes()?.into_iter().find(|commit| !before.contains(commit)))
+    }
+
+    /// Finds the newest stash of the checked-out branch with a message, as [`Self::stash_push`] makes.
+    pub fn stash_named(&self, message: &str) -> Result<Option<String>, GitError> {
+        let Some(branch) = self.current_branch()? else { return Ok(None) };
+        let wanted = format!("On {branch}: {message}");
+        let answer = self.run(&["stash", "list", "-z", "--format=%H %gs"])?;
+        let stashes = parse_names(&answer.stdout);
+        let mut pairs = stashes.iter().filter_map(|line| line.split_once(' '));
+        Ok(pairs.find(|(_, subject)| *subject == wanted).map(|(commit, _)| commit.to_owned()))
     }
 
     /// Takes a stash off the list by its commit; one that is not listed is left alone.

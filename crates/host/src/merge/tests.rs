@@ -32,6 +32,7 @@ fn job(repository: &Repository) -> Merge {
         keep_from_ours: vec![".planning/".to_owned()],
         own: Some(".planning/phases/03-x/".to_owned()),
         overlay: Vec::new(),
+        join: None,
     }
 }
 
@@ -110,7 +111,7 @@ fn conflicts_in_code_are_listed_and_nothing_changes() {
     let before = move_target(&repository, ".planning/STATE.md", "of the target\n");
     let outcome = merge(&repository.git, &job(&repository)).unwrap();
     let MergeOutcome::Conflict { files } = outcome else { panic!("{outcome:?}") };
-    let wanted = Conflict { path: "code".to_owned(), kind: "contents".to_owned() };
+    let wanted = Conflict { path: "code".to_owned(), kind: Kind::BothAdded };
     assert_eq!(files, [wanted], "the shared file is no conflict");
     assert_eq!(repository.say(&["rev-parse", RUN]), before);
 }
@@ -128,7 +129,7 @@ fn kinds_of_conflicts_are_told_apart() {
     repository.say(&["checkout", "-q", "main"]);
     let outcome = merge(&repository.git, &job(&repository)).unwrap();
     let MergeOutcome::Conflict { files } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(files, [Conflict { path: "file".to_owned(), kind: "modify/delete".to_owned() }]);
+    assert_eq!(files, [Conflict { path: "file".to_owned(), kind: Kind::DeletedInTarget }]);
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_crash_before_the_swap_leaves_only_objects_behind() {
     let merge_job = job(&repository);
     let ours = repository.say(&["rev-parse", RUN]);
     let merged = merge_tree(&repository.git, &ours, &merge_job.branch_commit).unwrap();
-    commit_tree(&repository.git, &merged.tree, [&ours, &merge_job.branch_commit], "half").unwrap();
+    commit_tree(&repository.git, &merged.tree, &[&ours, &merge_job.branch_commit], "half").unwrap();
     assert_eq!(repository.say(&["rev-parse", RUN]), ours);
     let outcome = merge(&repository.git, &merge_job).unwrap();
     assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
@@ -205,6 +206,24 @@ fn a_target_that_moves_meanwhile_is_noticed() {
 }
 
 #[test]
+fn planning_files_are_not_committed_over_what_came_meanwhile() {
+    let repository = repository();
+    let other = move_target(&repository, "other", "o\n");
+    repository.say(&["update-ref", RUN, "main"]);
+    // Git asks for the file as it is to be kept before the swap: the moment for somebody else.
+    repository.write(".git/info/attributes", "STATE.md filter=late\n");
+    let late = format!("git update-ref {RUN} {other}; cat");
+    repository.say(&["config", "filter.late.clean", &late]);
+    let files = [("STATE.md".to_owned(), b"new\n".to_vec())];
+    assert!(overlay(&repository.git, RUN, &files, "docs").is_err());
+    assert_eq!(repository.say(&["rev-parse", RUN]), other, "it stays where somebody put it");
+    repository.say(&["config", "filter.late.clean", "cat"]);
+    let commit = overlay(&repository.git, RUN, &files, "docs").unwrap();
+    assert_eq!(repository.say(&["rev-parse", &format!("{commit}^")]), other);
+    assert_eq!(show(&repository, "STATE.md").as_deref(), Some("new\n"));
+}
+
+#[test]
 fn what_does_not_exist_is_said() {
     let repository = repository();
     let nowhere = Merge { run_ref: "refs/mow/run/none/target".to_owned(), ..job(&repository) };
@@ -219,4 +238,78 @@ fn what_does_not_exist_is_said() {
 fn prefixes_end_at_slashes() {
     assert!(is_below("a/b", "a") && is_below("a/b", "a/") && is_below("a", "a"));
     assert!(!is_below("ab", "a") && !is_below("ab/c", "a/"));
+}
+
+#[test]
+fn what_was_left_out_is_kept_on_top_of_the_merge_once() {
+    let repository = repository();
+    let merge_job = job(&repository);
+    let outcome = merge(&repository.git, &merge_job).unwrap();
+    let MergeOutcome::Merged { commit, left_out } = outcome else { panic!("{outcome:?}") };
+    let keep =
+        || keep_left_out(&repository.git, ("phase-03", "phase-03"), &commit, &left_out).unwrap();
+    let kept = keep().unwrap();
+    assert_eq!(kept.name, "refs/mow/rescue/phase-03/1");
+    assert_eq!(keep(), Some(kept.clone()), "a second look finds it");
+    let changed = repository.say(&["diff", "--name-status", &commit, &kept.commit]);
+    assert_eq!(changed, "M\t.planning/STATE.md\nA\t.planning/phases/04-y/stray.md");
+    let none = keep_left_out(&repository.git, ("phase-03", "phase-03"), &commit, &[]).unwrap();
+    assert_eq!(none, None);
+}
+
+#[test]
+fn files_in_conflict_are_joined_where_somebody_knows_how() {
+    let repository = repository();
+    move_target(&repository, "code", "four\n");
+    fn join(path: &str, [base, ours, theirs]: [&[u8]; 3]) -> Option<Vec<u8>> {
+        assert_eq!((path, base), ("code", &b""[..]));
+        Some([ours, theirs].concat())
+    }
+    let joined = Merge { join: Some(join), ..job(&repository) };
+    let outcome = merge(&repository.git, &joined).unwrap();
+    assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
+    assert_eq!(show(&repository, "code").as_deref(), Some("four\nthree\n"));
+}
+
+#[test]
+fn a_merge_is_signed_where_commits_are_and_fails_clearly_where_that_fails() {
+    let repository = repository();
+    repository.say(&["config", "commit.gpgSign", "true"]);
+    let program = repository.root().join(".git/sign");
+    let sign = "#!/bin/sh\ncat >/dev/null\nprintf '[GNUPG:] SIG_CREATED ' >&2\necho signature\n";
+    crate::test_repository::write(&program, "#!/bin/sh\necho 'no key is here' >&2\nexit 2\n");
+    crate::test_repository::make_executable(&program);
+    repository.say(&["config", "gpg.program", &program.to_string_lossy()]);
+    let before = repository.say(&["rev-parse", RUN]);
+    let error = merge(&repository.git, &job(&repository)).unwrap_err();
+    assert!(error.to_string().contains("commit.gpgSign wants"), "{error}");
+    assert!(error.to_string().contains("no key is here"), "{error}");
+    assert_eq!(repository.say(&["rev-parse", RUN]), before);
+    crate::test_repository::write(&program, sign);
+    crate::test_repository::make_executable(&program);
+    merge(&repository.git, &job(&repository)).unwrap();
+    assert!(repository.say(&["cat-file", "commit", RUN]).contains("gpgsig signature"));
+    let overlay_file = [(".planning/STATE.md".to_owned(), b"live\n".to_vec())];
+    overlay(&repository.git, RUN, &overlay_file, "docs").unwrap();
+    assert!(repository.say(&["cat-file", "commit", RUN]).contains("gpgsig signature"));
+}
+
+#[test]
+fn line_endings_of_the_target_stay() {
+    let repository = repository();
+    repository.write(".gitattributes", "*.bat text eol=crlf\n");
+    repository.write("a.bat", "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n");
+    repository.write("raw", "one\r\ntwo\nthree\r\n");
+    let base = repository.commit("with endings");
+    repository.say(&["update-ref", RUN, &base]);
+    repository.say(&["checkout", "-q", "-B", "phase-03", &base]);
+    repository.write("a.bat", "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\n");
+    repository.commit("more");
+    repository.say(&["checkout", "-q", "main"]);
+    move_target(&repository, "a.bat", "zero\r\none\r\ntwo\r\nthree\r\nfour\r\nfive\r\n");
+    let outcome = merge(&repository.git, &job(&repository)).unwrap();
+    assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
+    let stored = show(&repository, "a.bat").unwrap();
+    assert_eq!(stored, "zero\none\ntwo\nthree\nfour\nfive\nsix\n", "as the attributes say");
+    assert_eq!(show(&repository, "raw").as_deref(), Some("one\r\ntwo\nthree\r\n"));
 }

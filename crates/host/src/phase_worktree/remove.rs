@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::entries::{clear_unfinished, forget};
 use super::{WorktreeError, is_at, is_whole};
 use crate::git::{Git, GitError};
+use crate::submodules;
 
 /// A worktree to remove.
 #[derive(Clone, Debug)]
@@ -24,6 +25,11 @@ pub enum Removed {
     Gone,
     /// It has changes or new files that are not committed; nothing was changed.
     Dirty,
+    /// These submodules have commits that are nowhere else; nothing was changed.
+    Submodules {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// This commit would be in no reference any more; nothing was changed.
     Unmerged {
         /// The commit.
@@ -71,9 +77,12 @@ pub fn remove(root: &Path, remove: &Remove) -> Result<Removed, WorktreeError> {
         }
     }
     if has_files {
-        // With force, for what an earlier removal took away looks like a change to git.
-        let words = ["worktree", "remove", "--force"].map(AsRef::as_ref);
-        git.run(&[&words[..], &[remove.path.as_os_str()]].concat())?;
+        // Git removes their repositories with the worktree.
+        let names = submodules::keep(&git, &remove.path, &remove.branch)?;
+        if !names.is_empty() {
+            return Ok(Removed::Submodules { names });
+        }
+        take_away(&git, &remove.path)?;
     } else if is_listed {
         forget(&git, &remove.path)?;
     }
@@ -83,10 +92,26 @@ pub fn remove(root: &Path, remove: &Remove) -> Result<Removed, WorktreeError> {
     Ok(Removed::Gone)
 }
 
+/// Lets git remove a worktree that holds nothing.
+fn take_away(git: &Git, path: &Path) -> Result<(), GitError> {
+    let words = ["worktree", "remove"].map(AsRef::as_ref);
+    // Git looks once more whether anything came into it meanwhile.
+    if git.ask(&[&words[..], &[path.as_os_str()]].concat())?.success {
+        return Ok(());
+    }
+    if path.exists() && holds_work(&Git::at_top(path).plumbing())? {
+        return git.run(&[&words[..], &[path.as_os_str()]].concat()).map(drop);
+    }
+    // With force, for what an earlier removal took away looks like a change to git, and it never
+    // removes submodules by itself.
+    let force = ["--force"].map(AsRef::as_ref);
+    git.run(&[&words[..], &force[..], &[path.as_os_str()]].concat()).map(drop)
+}
+
 /// Returns whether there is anything that is not committed, except for files that are missing.
 fn holds_work(worktree: &Git) -> Result<bool, GitError> {
     let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
-    let output = worktree.run(&args)?.stdout;
+    let output = worktree.run(&[&args[..], &["--ignore-submodules=none"]].concat())?.stdout;
     let mut lines = output.split(|byte| *byte == 0).filter(|line| !line.is_empty());
     Ok(lines.any(|line| !line.starts_with(b" D ")))
 }

@@ -324,3 +324,41 @@ fn a_locked_index_of_a_killed_git_is_no_hindrance() {
     place.job.base = place.repository.commit("newer");
     assert_eq!(place.prepare().head, place.job.base);
 }
+
+#[test]
+fn pointers_of_large_files_need_no_program_to_be_checked_out_and_committed_beside() {
+    let repository = Repository::new();
+    repository.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 1\n";
+    repository.write("x.bin", pointer);
+    repository.commit("a pointer");
+    for (key, value) in [
+        ("filter.lfs.process", "git-lfs filter-process"),
+        ("filter.lfs.smudge", "git-lfs smudge -- %f"),
+        ("filter.lfs.clean", "git-lfs clean -- %f"),
+        ("filter.lfs.required", "true"),
+    ] {
+        repository.say(&["config", key, value]);
+    }
+    let path = repository.root().join(".worktrees/p03");
+    let job = Prepare { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    prepare(&repository.root(), &job).unwrap();
+    assert_eq!(fs::read_to_string(path.join("x.bin")).unwrap(), pointer);
+    write(&path.join("code"), "c\n");
+    let worktree = Git::at_top(&path);
+    crate::commit::commit_paths(&worktree, &crate::commit::Paths::All, "code", &[]).unwrap();
+    assert_eq!(worktree.run(&["show", "--format=", "--name-only"]).unwrap().text(), "code");
+}
+
+#[test]
+fn a_worktree_is_as_sparse_as_the_main_one() {
+    let repository = Repository::new();
+    repository.write("in/file", "i\n");
+    repository.write("out/file", "o\n");
+    repository.commit("directories");
+    repository.say(&["sparse-checkout", "set", "in"]);
+    let path = repository.root().join(".worktrees/p03");
+    let job = Prepare { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    prepare(&repository.root(), &job).unwrap();
+    assert!(path.join("in/file").exists() && !path.join("out").exists());
+}

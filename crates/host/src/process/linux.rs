@@ -26,7 +26,11 @@ const EMPTY_LOOKS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     is_dead: bool,
+    is_stopped: bool,
     parent: u32,
+    group: u32,
+    /// What it and the children that it has seen off computed, in ticks.
+    ticks: u64,
     start_time: u64,
 }
 
@@ -149,6 +153,23 @@ fn mentions(pid: u32, dir: &Path) -> bool {
     words.any(|word| Path::new(OsStr::from_bytes(word)).starts_with(dir))
 }
 
+/// Returns whether a process is there and was made to stand still.
+pub(super) fn is_stopped(process: Started) -> bool {
+    stat(process.pid).is_some_and(|stat| stat.is_stopped && stat.start_time == process.start_time)
+}
+
+/// Returns what a process, all below it and all of its group have computed.
+pub(crate) fn cpu_of_tree(leader: u32) -> Option<Duration> {
+    let stats: BTreeMap<u32, Stat> =
+        pids().ok()?.into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
+    let of_group = stats.iter().filter(|(_, stat)| stat.group == leader).map(|(pid, _)| *pid);
+    let marked: BTreeSet<u32> = of_group.chain([leader]).collect();
+    let tree = stats.iter().filter(|(pid, _)| is_below(&stats, &marked, **pid));
+    let ticks: u64 = tree.map(|(_, stat)| stat.ticks).sum();
+    let per_second = rustix::param::clock_ticks_per_second().max(1);
+    Some(Duration::from_millis(ticks * 1_000 / per_second))
+}
+
 /// Finds the living processes that carry the token or stand below one that does.
 ///
 /// Those found before count as marked: who dropped the token is known by its parent alone, and that
@@ -214,11 +235,14 @@ pub(super) fn parse_stat(text: &str) -> Option<Stat> {
     // The name of the program stands in brackets and may hold anything, brackets too.
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let state = fields.next()?;
+    let (is_dead, is_stopped) = (matches!(state, "Z" | "X" | "x"), matches!(state, "T" | "t"));
     let parent = fields.next()?.parse().ok()?;
-    // The start time is field 22; three and the parent's are taken.
-    let start_time = fields.nth(17)?.parse().ok()?;
-    Some(Stat { is_dead, parent, start_time })
+    let group = fields.next()?.parse().ok()?;
+    // The times are fields 14 to 17, the start time is field 22; five are taken.
+    let times: Vec<u64> = fields.by_ref().skip(8).take(4).filter_map(|t| t.parse().ok()).collect();
+    let start_time = fields.nth(4)?.parse().ok()?;
+    Some(Stat { is_dead, is_stopped, parent, group, ticks: times.iter().sum(), start_time })
 }
 
 /// Takes hold of a process; `None` when it is gone.

@@ -59,6 +59,16 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
     }
 }
 
+/// Such systems do not tell without starting another program.
+pub(super) fn is_stopped(_process: Started) -> bool {
+    false
+}
+
+/// Such systems do not tell without starting another program.
+pub(crate) fn cpu_of_tree(_leader: u32) -> Option<Duration> {
+    None
+}
+
 /// Such systems do not tell where a process works.
 pub(crate) fn wait_for_programs(
     _name: &str,

@@ -125,10 +125,13 @@ fn the_life_lock_keeps_a_second_worker_out() {
 #[cfg(target_os = "linux")]
 #[test]
 fn names_of_programs_do_not_confuse() {
-    let rest = " S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 1";
+    let rest = " T 7 6 1 0 -1 4194560 1 0 0 0 1 2 3 4 20 0 1 0 98765 1 1";
     let plain = linux::parse_stat(&format!("12 (sh){rest}")).unwrap();
     assert_eq!(linux::parse_stat(&format!("12 (a) Z 9 (b){rest}")).unwrap(), plain);
-    assert_eq!(format!("{plain:?}"), "Stat { is_dead: false, parent: 7, start_time: 98765 }");
+    assert_eq!(
+        format!("{plain:?}"),
+        "Stat { is_dead: false, is_stopped: true, parent: 7, group: 6, ticks: 10, start_time: 98765 }"
+    );
     for broken in ["", "12 (sh", "12 (sh) S", "12 (sh) S x"] {
         assert_eq!(linux::parse_stat(broken), None, "{broken}");
     }

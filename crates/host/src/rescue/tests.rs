@@ -183,3 +183,32 @@ fn a_worktree_is_brought_back_and_everything_is_kept() {
     let again = bring_back(&repository.git, "01/x", ["phase", &good], "papers").unwrap();
     assert!(again.iter().all(|one| one.name.starts_with("refs/mow/rescue/01/x/")));
 }
+
+#[test]
+fn what_lies_outside_of_a_sparse_checkout_is_kept_too() {
+    let repository = Repository::new();
+    repository.write("in/file", "i\n");
+    repository.write("out/file", "o\n");
+    repository.commit("directories");
+    repository.say(&["sparse-checkout", "set", "in"]);
+    repository.write("out/new", "new\n");
+    repository.write("in/file", "changed\n");
+    let kept = reset_to(&repository.git, "sparse", "HEAD").unwrap();
+    let show = |path: &str| repository.say(&["show", &format!("{}:{path}", kept[0].commit)]);
+    assert_eq!((show("out/new"), show("in/file")), ("new".into(), "changed".into()));
+    assert_eq!(show("out/file"), "o", "what is not checked out is not deleted");
+    assert!(!repository.root().join("out/new").exists());
+}
+
+#[test]
+fn files_that_git_does_not_carry_are_kept_as_they_are() {
+    let repository = Repository::new();
+    repository.write(".gitattributes", "* text=auto\n");
+    let files = [("notes/a".to_owned(), b"a\r\n\xff".to_vec())];
+    let kept = keep_files(&repository.git, "papers", &files).unwrap().unwrap();
+    let shown = repository.git.file_in(&kept.commit, "notes/a".as_ref()).unwrap();
+    assert_eq!(shown.as_deref(), Some(&b"a\r\n\xff"[..]));
+    let again = keep_files(&repository.git, "papers", &files).unwrap();
+    assert_eq!(again, Some(kept), "once is enough");
+    assert_eq!(keep_files(&repository.git, "papers", &[]).unwrap(), None);
+}

@@ -1,22 +1,42 @@
-//! A checkout that is made, used, left behind and removed.
+//! A scratch checkout, used again and again.
+
+use std::fs;
 
 use super::*;
-use crate::test_repository::Repository;
+use crate::test_repository::{Repository, write};
 
 #[test]
-fn only_the_commit_is_there_and_nothing_is_left() {
+fn it_is_clean_at_each_use_and_keeps_what_is_ignored() {
     let repository = Repository::new();
-    repository.write("new", "not committed\n");
-    let path = repository.root().join(".git/scratch");
-    let commit = repository.git.commit_of("HEAD").unwrap().unwrap();
-    for _ in 0..2 {
-        // What a killed process left behind is in nobody's way.
-        std::mem::forget(Scratch::new(&repository.root(), &path, &commit).unwrap());
-    }
-    let scratch = Scratch::new(&repository.root(), &path, &commit).unwrap();
-    assert!(scratch.path().join("file").exists() && !scratch.path().join("new").exists());
-    fs::write(path.join("dropping"), "").unwrap();
-    drop(scratch);
+    repository.write(".gitignore", "/built\n");
+    repository.commit("ignore");
+    let path = repository.root().join(".worktrees/merge");
+    let scratch = check_out(&repository.root(), &path, "main").unwrap();
+    write(&path.join("file"), "changed\n");
+    write(&path.join("new"), "n\n");
+    write(&path.join("built"), "b\n");
+    scratch.run(&["add", "new"]).unwrap();
+    let main = repository.say(&["rev-parse", "main"]);
+    let scratch = check_out(&repository.root(), &path, "main~1").unwrap();
+    assert_eq!(scratch.run(&["status", "--porcelain"]).unwrap().text(), "?? built");
+    assert_eq!(scratch.commit_of("HEAD").unwrap(), repository.git.commit_of("main~1").unwrap());
+    assert_eq!(repository.say(&["rev-parse", "main"]), main);
+    remove(&repository.root(), &path).unwrap();
     assert!(!path.exists());
-    assert_eq!(repository.git.worktrees().unwrap().len(), 1);
+    remove(&repository.root(), &path).unwrap();
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let repository = Repository::new();
+    let path = repository.root().join(".worktrees/merge");
+    write(&path.join("mine"), "m\n");
+    let error = check_out(&repository.root(), &path, "main").unwrap_err();
+    assert!(matches!(error, WorktreeError::InTheWay { .. }), "{error}");
+    fs::remove_dir_all(&path).unwrap();
+    repository.say(&["worktree", "add", "-q", "-b", "mine", &path.to_string_lossy()]);
+    write(&path.join("file"), "work\n");
+    assert!(check_out(&repository.root(), &path, "main").is_err(), "somebody's branch is there");
+    remove(&repository.root(), &path).unwrap();
+    assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "work\n");
 }

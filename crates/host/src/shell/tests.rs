@@ -23,12 +23,13 @@ impl Shell {
             env: vec![("WORD".to_owned(), "a b".to_owned())],
             log: self.dir.path().join("log"),
             wall_max: Some(LONG),
-            silence_max: None,
+            stuck_after: None,
+            watched: Vec::new(),
         }
     }
 
     fn run(&self, script: &str) -> ShellEnd {
-        run(&self.job(script), &Stop::new().unwrap()).unwrap()
+        run(&self.job(script), &Stop::new().unwrap(), &mut |_| {}).unwrap()
     }
 
     fn log(&self) -> String {
@@ -59,7 +60,7 @@ fn output_of_both_kinds_is_kept_in_order() {
 fn what_cannot_be_started_is_said() {
     let shell = Shell::new();
     let job = ShellJob { program: "no-such-shell".to_owned(), ..shell.job("true") };
-    let error = run(&job, &Stop::new().unwrap()).unwrap_err();
+    let error = run(&job, &Stop::new().unwrap(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, ShellError::Start { .. }), "{error}");
 }
 
@@ -102,7 +103,7 @@ fn one_that_left_the_group_does_not_keep_it_waiting() {
 }
 
 #[test]
-fn too_long_and_too_silent_are_ended_with_all_their_children() {
+fn what_takes_too_long_is_ended_with_all_its_children() {
     let shell = Shell::new();
     let pipe = shell.pipe("held");
     let holder = thread::spawn(move || {
@@ -111,20 +112,9 @@ fn too_long_and_too_silent_are_ended_with_all_their_children() {
     let short = Some(Duration::from_millis(200));
     let script = "exec 3>held; echo begun; sleep 100 & sleep 100; echo never";
     let job = ShellJob { wall_max: short, ..shell.job(script) };
-    let end = run(&job, &Stop::new().unwrap()).unwrap();
+    let end = run(&job, &Stop::new().unwrap(), &mut |_| {}).unwrap();
     assert_eq!((end.end, end.tail.as_str()), (End::TooLong, "begun\n"));
     holder.join().unwrap();
-    let job = ShellJob { silence_max: short, ..shell.job("echo word; exec sleep 100") };
-    let end = run(&job, &Stop::new().unwrap()).unwrap();
-    assert_eq!((end.end, end.tail.as_str()), (End::Silent, "word\n"));
-}
-
-#[test]
-fn talking_is_not_silence() {
-    let shell = Shell::new();
-    let script = "for i in 1 2 3 4 5 6 7; do echo $i; sleep 0.5; done";
-    let job = ShellJob { silence_max: Some(Duration::from_secs(3)), ..shell.job(script) };
-    assert_eq!(run(&job, &Stop::new().unwrap()).unwrap().end, End::Exited(0));
 }
 
 #[test]
@@ -138,10 +128,10 @@ fn a_stop_ends_it_after_it_has_cleared_up() {
         other.stop();
     });
     let job = shell.job("trap 'echo cleared; exit 1' TERM; echo >ready; sleep 100 & wait");
-    let end = run(&job, &stop).unwrap();
+    let end = run(&job, &stop, &mut |_| {}).unwrap();
     assert_eq!((end.end, end.tail.as_str()), (End::Stopped, "cleared\n"));
     stopper.join().unwrap();
-    assert_eq!(run(&shell.job("sleep 100"), &stop).unwrap().end, End::Stopped);
+    assert_eq!(run(&shell.job("sleep 100"), &stop, &mut |_| {}).unwrap().end, End::Stopped);
 }
 
 #[test]
@@ -155,7 +145,7 @@ fn one_that_ignores_being_asked_is_killed() {
         other.stop();
     });
     let job = shell.job("trap '' TERM; echo >ready; sleep 100");
-    let end = run(&job, &stop).unwrap();
+    let end = run(&job, &stop, &mut |_| {}).unwrap();
     assert_eq!(end.end, End::Stopped);
     assert!(end.took >= GRACE && end.took < LONG, "{:?}", end.took);
     stopper.join().unwrap();

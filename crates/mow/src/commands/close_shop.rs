@@ -57,10 +57,14 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         }
     }
     let todos = ideas::keep(context, &ideas)?;
+    failpoint::reach("shop.ideas.kept");
     let released = release_claims(context, &run)?;
+    failpoint::reach("shop.claims.released");
     let stopped = stop_team(context, &run)?;
+    failpoint::reach("shop.team.stopped");
     let message = format!("docs: close run {}", run.dir.run());
     let committed = parsed(commit::planning(context, &message)?);
+    failpoint::reach("shop.committed");
     let worktrees = parsed(prunable(context)?);
     let done = json!({
         "run": run.dir.run(),

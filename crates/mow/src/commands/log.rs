@@ -179,6 +179,7 @@ fn about(event: &Event, before: &Lead) -> Option<PhaseNumber> {
             Effect::Prepare { phase, .. }
             | Effect::Tell { phase, .. }
             | Effect::End { phase, .. }
+            | Effect::Gather { phase, .. }
             | Effect::Merge { phase, .. } => Some(*phase),
             Effect::Start { brief } => Some(brief.phase),
             Effect::Follow { .. } | Effect::Close { .. } => None,

@@ -74,6 +74,13 @@ fn text(standing: &Standing, screen: &Screen) -> String {
         let label = if at == 0 { "Running" } else { "" };
         row(&mut text, label, &running(phase), screen);
     }
+    for (at, phase) in standing.held.iter().take(SHOWN_MAX).enumerate() {
+        let label = if at == 0 { "In the run" } else { "" };
+        row(&mut text, label, &format!("{} {} ({})", phase.number, phase.name, phase.how), screen);
+    }
+    if standing.held.len() > SHOWN_MAX {
+        row(&mut text, "", &format!("and {} more", standing.held.len() - SHOWN_MAX), screen);
+    }
     rows(&mut text, "Ready", &standing.ready, screen);
     rows(&mut text, "Blocked", &standing.blocked, screen);
     for (at, blocker) in standing.blockers.iter().take(SHOWN_MAX).enumerate() {

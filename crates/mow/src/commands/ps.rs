@@ -20,11 +20,20 @@ struct Row {
     status: Status,
     attempt: u32,
     stage: Option<&'static str>,
+    /// Whether its worker only looks ahead.
+    looks_ahead: bool,
     plans_done: usize,
     plans: usize,
+    /// The first of the plans it is at, and which of its tasks.
     plan: Option<String>,
     task: Option<usize>,
     tasks: Option<usize>,
+    /// All plans it is at.
+    at: Vec<At>,
+    /// How many agents it may have at work at a time.
+    agents: usize,
+    /// Whether the worker, or what it runs, shows no sign of life.
+    stuck: bool,
     worker: Option<u32>,
     /// Whether the worker, or anything it started, lives.
     alive: bool,
@@ -35,6 +44,14 @@ struct Row {
     since_ms: u64,
 }
 
+/// A plan that a phase is at.
+#[derive(Clone, Serialize)]
+struct At {
+    plan: String,
+    task: usize,
+    tasks: usize,
+}
+
 impl Row {
     fn new(run: &Run, track: &Track) -> Self {
         let number = |n: &mow_core::phase::PhaseNumber| n.to_string();
@@ -42,18 +59,32 @@ impl Row {
             run.lead.phases.get(n).is_some_and(|other| other.status != Status::Merged)
         };
         // What a phase is at says something only while its worker is at it.
-        let at = track.at.as_ref().filter(|_| track.status.holds_slot());
+        let is_at_work = track.status.holds_slot();
+        let at: Vec<_> = track
+            .at
+            .iter()
+            .filter(|_| is_at_work)
+            .map(|(plan, &(done, tasks))| At {
+                plan: plan.clone(),
+                task: (done + 1).min(tasks),
+                tasks,
+            })
+            .collect();
         Self {
             phase: track.spec.number.to_string(),
             name: track.spec.name.clone(),
             status: track.status,
             attempt: track.attempt,
             stage: track.stage.map(mow_core::stage::Stage::name),
+            looks_ahead: track.looks_ahead(),
             plans_done: track.plans.0,
             plans: track.plans.1,
-            plan: at.map(|(plan, ..)| plan.clone()),
-            task: at.map(|(_, done, all)| (done + 1).min(*all)),
-            tasks: at.map(|(.., all)| *all),
+            plan: at.first().map(|at| at.plan.clone()),
+            task: at.first().map(|at| at.task),
+            tasks: at.first().map(|at| at.tasks),
+            at,
+            agents: if is_at_work { track.agents } else { 0 },
+            stuck: run.lead.is_stuck(track.spec.number),
             worker: run.worker_pid(track),
             alive: track.attempt > 0 && run.worker_is_alive(track),
             since: time_text(track.since),
@@ -72,8 +103,10 @@ impl Row {
         if self.plans > 0 {
             parts.push(format!("plans {}/{}", self.plans_done, self.plans));
         }
-        if let (Some(plan), Some(task), Some(tasks)) = (&self.plan, self.task, self.tasks) {
-            parts.push(format!("{plan} task {task}/{tasks}"));
+        let at = self.at.iter();
+        parts.extend(at.map(|At { plan, task, tasks }| format!("{plan} task {task}/{tasks}")));
+        if self.stuck {
+            parts.push("seems stuck".to_owned());
         }
         match (self.worker, self.alive) {
             (Some(pid), _) => parts.push(format!("worker {pid}")),
@@ -135,6 +168,7 @@ fn write_row(text: &mut String, row: &Row, name_width: usize) {
         Status::Merged | Status::Complete | Status::Merging => GREEN,
         Status::Failed => RED,
         Status::Parked | Status::Paused => YELLOW,
+        _ if row.stuck => YELLOW,
         status if status.holds_slot() => CYAN,
         _ => DIM,
     };

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::{Git, parse_names};
+use mow_host::merge::LEFT_OUT;
+use mow_host::rescue::UNCOMMITTED;
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,8 +23,6 @@ use crate::runs::{ago, time_text};
 use crate::terminal::{BOLD, CYAN, DIM, fit, painted, quoted};
 
 const PREFIX: &str = "refs/mow/rescue/";
-/// What commits that hold uncommitted work begin with.
-const UNCOMMITTED: &str = "Uncommitted work of ";
 /// How many files of a rescue are shown.
 const FILES_MAX: usize = 5;
 
@@ -49,6 +49,8 @@ struct Kept {
     phase: Option<String>,
     /// Whether it was uncommitted; else it is commits that a branch lost.
     uncommitted: bool,
+    /// Whether it is what a phase changed in planning files that are not its own.
+    left_out: bool,
     created: String,
     files: Vec<String>,
     #[serde(skip)]
@@ -81,7 +83,13 @@ fn list(context: &Context) -> Result<Output, Failure> {
     let mut text = String::new();
     for kept in &all {
         let phase = kept.phase.as_ref().map_or(String::new(), |phase| format!(", phase {phase}"));
-        let what = if kept.uncommitted { "uncommitted work" } else { "commits" };
+        let what = if kept.left_out {
+            "left out of a merge"
+        } else if kept.uncommitted {
+            "uncommitted work"
+        } else {
+            "commits"
+        };
         let about = format!("{what}{phase}, {} ago", ago(kept.at));
         let _ = writeln!(text, "{}  {}", painted(BOLD, &kept.name), painted(DIM, &about));
         for file in kept.files.iter().take(FILES_MAX) {
@@ -106,7 +114,8 @@ fn load(git: &Git) -> Result<Vec<Kept>, Failure> {
         let mut next = || fields.next().unwrap_or_default();
         let (reference, commit, seconds, subject) = (next(), next(), next(), next());
         let Some(name) = reference.strip_prefix(PREFIX) else { continue };
-        let uncommitted = subject.starts_with(UNCOMMITTED);
+        let left_out = subject.starts_with(LEFT_OUT);
+        let uncommitted = left_out || subject.starts_with(UNCOMMITTED);
         let at = seconds.parse::<u64>().unwrap_or_default() * 1_000;
         let base = base(git, commit, uncommitted)?;
         all.push(Kept {
@@ -114,6 +123,7 @@ fn load(git: &Git) -> Result<Vec<Kept>, Failure> {
             commit: commit.to_owned(),
             phase: phase_in(name).map(|phase| phase.to_string()),
             uncommitted,
+            left_out,
             created: time_text(at),
             files: files(git, base.as_deref(), commit)?,
             at,

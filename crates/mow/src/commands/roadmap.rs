@@ -2,6 +2,7 @@
 
 mod analyze;
 pub(super) mod dag;
+mod forecast;
 mod get_phase;
 mod graph;
 mod phases;
@@ -35,11 +36,13 @@ pub(crate) enum Roadmap {
     AnalyzeDag,
     /// Draw the dependencies
     Graph(graph::Args),
+    /// Work out how long the open phases take, and what looking ahead saves
+    Forecast(forecast::Args),
 }
 
 impl Roadmap {
     pub(super) fn is_of_contract(&self) -> bool {
-        !matches!(self, Self::Phases | Self::Graph(_))
+        !matches!(self, Self::Phases | Self::Graph(_) | Self::Forecast(_))
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
@@ -50,6 +53,7 @@ impl Roadmap {
             Self::Analyze => analyze::run(context),
             Self::AnalyzeDag => dag::run(context),
             Self::Graph(args) => graph::run(context, args),
+            Self::Forecast(args) => forecast::run(context, args),
         }
     }
 }

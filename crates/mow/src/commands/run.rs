@@ -6,15 +6,16 @@
 
 mod ask;
 mod face;
+mod waves;
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead::{
-    Behind, Choice, Chosen, Session, Start, choose, follow_last, leave_out_done, unfinished,
+    Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, keep_target,
+    leave_out_done, unfinished,
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
@@ -25,7 +26,6 @@ use mow_store::project::Project;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, notice};
-use crate::terminal::{BOLD, painted};
 
 pub(super) use self::ask::confirm;
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Run the phases that can start now
     #[arg(long, conflicts_with = "phases")]
     all_ready: bool,
-    /// Run phases whose dependencies are not done
+    /// Run phases whose dependencies are not done, and side by side what changes the same files
     #[arg(long)]
     force: bool,
     /// Answer all warnings with yes
@@ -86,6 +86,9 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     check_repository(&project)?;
     let choice = wanted(context, args)?;
     let before = unfinished(&project)?;
+    if let Some((run, lead)) = &before {
+        keep_target(run, lead, args.into.as_deref())?;
+    }
     let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
     let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
     if before.is_none() && !args.dry_run {
@@ -96,7 +99,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     }
     notice_done(&chosen);
     confirm_unmet(args, &chosen)?;
-    show_waves(&chosen);
+    waves::show(&chosen, args.force);
     if args.dry_run {
         return Ok(Output::Text(String::new()));
     }
@@ -119,6 +122,7 @@ fn lead(
         chosen,
         target: args.into.clone(),
         max_workers: args.max_workers,
+        force: args.force,
     })?;
     retry_failed(project, &session, (&names, !args.phases.is_empty()))?;
     let is_terminal = std::io::stdout().is_terminal();
@@ -146,10 +150,20 @@ fn retry_failed(
         Status::Cancelled => is_named,
         _ => false,
     };
-    let tracks = session.lead().phases.values();
-    let again = tracks.filter(|t| rests(t.status) && chosen.contains(&t.spec.number));
     let dir = mow_store::run_files::RunDir::new(&project.engine_dir, session.run_id())
         .map_err(|error| Failure::refused(error.to_string()))?;
+    let pending = mow_engine::lead::pending(&dir, session.lead())?;
+    // What was cancelled without a lead is given up by this one.
+    let is_given_up = |number: PhaseNumber| {
+        pending.iter().any(|(_, command)| match command {
+            Command::Cancel { phase } => phase.is_none_or(|phase| phase == number),
+            _ => false,
+        })
+    };
+    let again = session.lead().phases.values().filter(|track| {
+        let number = track.spec.number;
+        rests(track.status) && chosen.contains(&number) && !is_given_up(number)
+    });
     if session.lead().breaker {
         mow_engine::lead::command(&dir, &Command::Resume { phase: None })?;
     }
@@ -262,39 +276,9 @@ fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
     Err(Failure::refused(message).hint(command))
 }
 
-fn this_program() -> Result<PathBuf, Failure> {
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::refused(format!("cannot find the program itself: {error}")))
-}
-
-/// Shows which phases run side by side.
-fn show_waves(chosen: &Chosen) {
-    let mut waves: BTreeMap<PhaseNumber, usize> = BTreeMap::new();
-    // Phases stand behind what they depend on after as many rounds as there are phases.
-    for _ in 0..chosen.phases.len() {
-        let mut changed = false;
-        for spec in &chosen.phases {
-            let before = spec.depends_on.iter().map(|n| waves.get(n).copied().unwrap_or(1)).max();
-            let wave = before.map_or(1, |before| before + 1);
-            changed |= waves.insert(spec.number, wave) != Some(wave);
-        }
-        if !changed {
-            break;
-        }
-    }
-    let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for spec in &chosen.phases {
-        let name = format!("{} {}", spec.number, spec.name);
-        lines.entry(waves[&spec.number]).or_default().push(name);
-    }
-    let mut text = String::new();
-    for (wave, names) in lines {
-        let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(8);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text += &format!("{} {shown}{more}\n", painted(BOLD, &format!("Wave {wave}:")));
-    }
-    face::print(&text);
 }
 
 /// Commits planning files that are not committed, since phases start from what is.
@@ -307,10 +291,19 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
     if ignored || !wants {
         return Ok(());
     }
-    let paths: &[&str] = if goes_on { &[".planning/phases"] } else { &[".planning"] };
     let ask = ["status", "--porcelain", "-z", "--untracked-files=all", "--"];
-    let answer = git.run(&[&ask[..], paths].concat())?;
-    let count = answer.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()).count();
+    let mut paths = vec![if goes_on { ".planning/phases" } else { ".planning" }.to_owned()];
+    let answer = git.run(&[&ask[..], &[&paths[0]]].concat())?;
+    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    // What the run made ahead becomes part of a phase when that begins.
+    let is_ahead = |name: &String| {
+        goes_on && name.strip_prefix("?? ").is_some_and(|path| is_made_ahead(&top.join(path)))
+    };
+    let names = mow_host::git::parse_names(&answer.stdout).into_iter();
+    let (ahead, names): (Vec<_>, Vec<_>) = names.partition(is_ahead);
+    paths.extend(ahead.iter().map(|name| format!(":(top,exclude,literal){}", &name[3..])));
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let count = names.len();
     if count == 0 {
         return Ok(());
     }
@@ -320,9 +313,11 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
             format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
-    git.run(&[&["add", "--"], paths].concat())?;
+    git.run(&[&["add", "--"], &paths[..]].concat())?;
+    failpoint::reach("planning.staged");
     let commit = ["commit", "--quiet", "-m", "docs: planning files before a run", "--"];
-    git.run(&[&commit[..], paths].concat())?;
+    git.run(&[&commit[..], &paths].concat())?;
+    failpoint::reach("planning.committed");
     notice(&format!("committed {count} planning files"));
     Ok(())
 }

@@ -112,6 +112,7 @@ impl Wish {
             // A worker that was told to end can still be told to go on.
             Self::Resume if is_named => {
                 matches!(status, Status::Paused | Status::Failed | Status::Cancelled)
+                    || track.awaits_merge()
                     || status.holds_slot() && track.halt.is_some()
             }
             Self::Resume => {

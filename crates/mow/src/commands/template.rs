@@ -231,7 +231,7 @@ impl Fill {
 fn worktree_of(context: &Context, dir: &PhaseDir) -> Result<String, Failure> {
     let Some(number) = dir.number else { return Ok("unknown".to_owned()) };
     let root = context.project.main_root().unwrap_or(&context.project.root);
-    let home = Home::resolve(root, &context.config()?)
+    let home = Home::resolve(root, &context.config()?, &context.project.tag())
         .map_err(|error| Failure::refused(error.to_string()))?;
     Ok(home.dir.join(home.name(&number)).display().to_string())
 }

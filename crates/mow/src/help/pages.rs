@@ -33,6 +33,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("list-todos", include_str!("../../help/list-todos.md")),
     ("log", include_str!("../../help/log.md")),
     ("man", include_str!("../../help/man.md")),
+    ("merge", include_str!("../../help/merge.md")),
     ("message", include_str!("../../help/message.md")),
     ("milestone", include_str!("../../help/milestone.md")),
     ("pause", include_str!("../../help/pause.md")),

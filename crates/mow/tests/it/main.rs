@@ -32,6 +32,7 @@ mod roadmap_dag;
 mod roadmap_phase;
 mod run;
 mod run_fixture;
+mod scenarios;
 mod snapshot;
 mod start;
 mod state;

@@ -173,7 +173,8 @@ fn replay_names_the_first_record_that_breaks_a_rule() {
     let spec = json!({ "number": number, "name": "One", "depends_on": [], "done": false });
     let phases = vec![serde_json::from_value(spec).unwrap()];
     let (run, target, tip) = (dir.run().to_owned(), "main".to_owned(), "c".to_owned());
-    let moved = |to| Event::Moved { phase: number, attempt: 0, to, why: String::new() };
+    let moved =
+        |to| Event::Moved { phase: number, attempt: 0, to, why: String::new(), ahead: None };
     let events = [
         Event::Begun { run, target, tip },
         Event::Planned { scope: Scope::All, phases },

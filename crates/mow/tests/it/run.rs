@@ -4,14 +4,21 @@
 //! A run that was disturbed and taken up again must leave what an undisturbed one leaves: the same
 //! code, each task and each plan committed once, nothing broken, nothing running.
 
+mod ahead;
+mod apart;
 mod bad_input;
+mod beside;
 mod edits;
+mod failpoints;
 mod failures;
 mod kills;
 mod liar;
+mod merging;
 mod people;
 mod places;
+mod projects;
 mod signals;
+mod stuck;
 
 use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};
 

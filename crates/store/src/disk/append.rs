@@ -75,11 +75,13 @@ fn extend(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
     }
     bytes.extend_from_slice(line);
     bytes.push(b'\n');
+    failpoint::reach_torn("disk.line.torn", || drop((&file).write_all(&bytes[..bytes.len() / 2])));
     if let Err(error) = file.write_all(&bytes) {
         // A full disk may have taken the first half of the line.
         file.set_len(length).ok();
         return Err(error);
     }
+    failpoint::reach("disk.line.written");
     if durable {
         file.sync_data()?;
     }

@@ -129,6 +129,7 @@ impl Lock {
             return;
         };
         fs::remove_file(&temp).ok();
+        failpoint::reach("disk.cleared");
         // It may have died between renaming and syncing; this holder may build on what it sees.
         sync_parent(&temp).ok();
     }

@@ -78,13 +78,16 @@ fn swap(
 ) -> Result<Change, DiskError> {
     let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
+    failpoint::reach("disk.temp.noted");
     let swapped = fill(&temp, like, bytes).and_then(|()| fs::rename(&temp, path));
     if let Err(error) = swapped {
         fs::remove_file(&temp).ok();
         lock.forget_temp();
         return Err(DiskError::io("write", path)(error));
     }
+    failpoint::reach("disk.renamed");
     sync_parent(path)?;
+    failpoint::reach("disk.named");
     lock.forget_temp();
     Ok(Change::Written)
 }
@@ -101,8 +104,13 @@ fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
     if let Some(like) = like {
         keep_owner_and_mode(&file, like)?;
     }
+    let half = &bytes[..bytes.len() / 2];
+    failpoint::reach_torn("disk.temp.torn", || drop((&file).write_all(half)));
     file.write_all(bytes)?;
-    file.sync_data()
+    failpoint::reach("disk.temp.written");
+    file.sync_data()?;
+    failpoint::reach("disk.temp.synced");
+    Ok(())
 }
 
 fn keep_owner_and_mode(file: &File, like: &Metadata) -> io::Result<()> {

@@ -45,6 +45,7 @@ impl Pen {
         self.found.extend(records);
         if self.place.offset < length {
             file.cut(self.place.offset)?;
+            failpoint::reach("journal.tail.cut");
         }
         Ok(())
     }
@@ -75,7 +76,11 @@ impl Pen {
             })?;
             next += 1;
         }
+        failpoint::reach("journal.append.before");
+        let half = &self.buffer[..self.buffer.len() / 2];
+        failpoint::reach_torn("journal.append.torn", || drop(file.append(half)));
         file.append(&self.buffer)?;
+        failpoint::reach("journal.append.written");
         self.place.offset += self.buffer.len() as u64;
         self.place.next = next;
         Ok(())

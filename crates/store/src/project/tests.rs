@@ -210,3 +210,22 @@ fn what_worktrees_share_lies_in_the_main_one() {
     check(&["r/.planning/", "w/a/.planning/"], "w/a", "r");
     check(&["w/.planning/"], "w", "r");
 }
+
+#[test]
+fn each_project_of_a_repository_has_a_tag_of_its_own_that_all_worktrees_share() {
+    let (_dir, top) = tree(&linked(&[
+        "r/.planning/",
+        "r/a/b/.planning/",
+        "r/a-b/.planning/",
+        "r/\u{fc}/.planning/",
+        "w/a/b/.planning/",
+        "r/plain/",
+    ]));
+    let tag = |cwd: &str| Project::find_or_cwd(&top.join(cwd)).unwrap().tag();
+    assert_eq!((tag("r"), tag("r/plain"), tag("w")), (String::new(), String::new(), String::new()));
+    // These names are on disk: they never change.
+    assert_eq!(tag("r/a/b"), "a-b-e620c319");
+    assert_eq!(tag("w/a/b"), tag("r/a/b"));
+    assert_ne!(tag("r/a-b"), tag("r/a/b"));
+    assert_eq!(tag("r/\u{fc}").len(), 8, "digits alone where there are no letters");
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{RunDir, latest, runs};
+use super::{RunDir, latest, name, new_name, runs};
+use crate::project::Project;
 
 #[test]
 fn every_file_of_a_run_has_its_name() {
@@ -43,8 +44,13 @@ fn a_name_that_leads_elsewhere_is_refused() {
 #[test]
 fn runs_are_listed_oldest_first() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = dir.path().join("mow");
-    assert_eq!((runs(&engine).unwrap(), latest(&engine).unwrap()), (Vec::new(), None));
+    fs::create_dir_all(dir.path().join("app/.planning")).unwrap();
+    fs::create_dir_all(dir.path().join(".planning")).unwrap();
+    fs::create_dir_all(dir.path().join(".git")).unwrap();
+    fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/main").unwrap();
+    let [top, app] = ["", "app"].map(|at| Project::find(&dir.path().join(at)).unwrap());
+    let engine = top.engine_dir.clone();
+    assert_eq!((runs(&engine).unwrap(), latest(&top).unwrap()), (Vec::new(), None));
     for name in ["20261116-000000-aaaa", "20261115-233012-4f2a", "20261115-233012-4f2a"] {
         let run = RunDir::new(&engine, name).unwrap();
         run.create().unwrap();
@@ -53,5 +59,35 @@ fn runs_are_listed_oldest_first() {
     fs::create_dir(engine.join("runs/.hidden")).unwrap();
     fs::write(engine.join("runs/zzz"), "a file").unwrap();
     assert_eq!(runs(&engine).unwrap(), ["20261115-233012-4f2a", "20261116-000000-aaaa"]);
-    assert_eq!(latest(&engine).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+    assert_eq!(latest(&app).unwrap(), None, "those are runs of the project at the top");
+    let of_app = name("20261117-000000-bbbb", &app.tag());
+    RunDir::new(&engine, &of_app).unwrap().create().unwrap();
+    assert_eq!(latest(&app).unwrap(), Some(of_app));
+    assert_eq!(latest(&top).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+}
+
+#[test]
+fn a_new_run_sorts_behind_all_others() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".planning")).unwrap();
+    let project = Project::find(dir.path()).unwrap();
+    let engine = project.engine_dir.clone();
+    let now: jiff::Timestamp = "2026-11-15T23:30:12.5Z".parse().unwrap();
+    let make = |now| {
+        let name = new_name(&project, now).unwrap();
+        RunDir::new(&engine, &name).unwrap().create().unwrap();
+        name
+    };
+    assert_eq!(make(now), "20261115-233012-8000");
+    assert_eq!(make(now), "20261115-233012-8001", "at the same moment");
+    assert_eq!(make("2020-01-01T00:00:00Z".parse().unwrap()), "20261115-233012-8002", "or earlier");
+    RunDir::new(&engine, "20261115-233012-ffff").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233013-0000");
+    for _ in 0..100 {
+        let last = latest(&project).unwrap().unwrap();
+        assert!(make(now) > last);
+    }
+    // A name of another kind is left alone.
+    RunDir::new(&engine, "zzz").unwrap().create().unwrap();
+    assert_eq!(make(now), "20261115-233012-8000");
 }

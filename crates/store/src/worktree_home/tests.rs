@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Home, HomeError, branch, is_plain_name};
+use super::{Home, HomeError, is_plain_name};
 use crate::config::Config;
 
 fn phase(text: &str) -> PhaseNumber {
@@ -13,7 +13,11 @@ fn phase(text: &str) -> PhaseNumber {
 }
 
 fn resolve(root: &Path, config: &str) -> Home {
-    Home::resolve(root, &Config::parse(config.as_bytes()).unwrap()).unwrap()
+    resolve_part(root, config, "")
+}
+
+fn resolve_part(root: &Path, config: &str, tag: &str) -> Home {
+    Home::resolve(root, &Config::parse(config.as_bytes()).unwrap(), tag).unwrap()
 }
 
 #[test]
@@ -68,5 +72,22 @@ fn the_line_for_git_stands_for_the_home_alone() {
     assert_eq!(line(".worktrees").as_deref(), Some("/.worktrees/"));
     assert_eq!(line("a*b c").as_deref(), Some("/a\\*b\\ c/"));
     assert_eq!(line("/elsewhere"), None);
-    assert_eq!(branch(&phase("3.1")), "phase-03.1");
+}
+
+#[test]
+fn projects_of_one_repository_share_neither_worktrees_nor_branches() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".claude/worktrees")).unwrap();
+    let top = resolve(dir.path(), "{}");
+    assert_eq!(top.branch(&phase("3.1")), "phase-03.1");
+    let deeper = resolve_part(dir.path(), "{}", "app-1");
+    assert_eq!(deeper.branch(&phase("3.1")), "phase-03.1-app-1");
+    assert_eq!(
+        (deeper.dir.as_path(), deeper.name(&phase("3"))),
+        (".worktrees/app-1".as_ref(), "p03".into())
+    );
+    assert!(deeper.others().is_empty(), "what the other project has is no concern of this one");
+    let set = resolve_part(dir.path(), r#"{"worktree": {"root": "trees"}}"#, "app-1");
+    assert_eq!(set.manifest(), dir.path().join("trees/app-1/manifest.json"));
+    assert_eq!(set.elsewhere("w").unwrap().dir, Path::new("w/app-1"));
 }

@@ -1,4 +1,4 @@
-//! What a run costs while it waits, and how soon a lead confirms what it is told.
+//! What a run costs while it waits, and how soon a lead has written down what it is told.
 //!
 //! `costs MOW [SECONDS]` runs small projects with the program `MOW` and prints a line for each
 //! measurement, with the limit that it should keep. A part of `cargo xtask bench`.
@@ -6,8 +6,10 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,10 +18,11 @@ use mow_core::phase::PhaseNumber;
 use mow_store::journal::{Journal, Tail};
 use mow_store::run_files::RunDir;
 use mow_testkit::field::{ALL, Field, Soil, cpu, forks, kill, memory_kb, phase, plan, task};
-use serde_json::json;
+use rustix::fs::inotify;
+use serde_json::{Value, json};
 
 /// How many messages are sent.
-const MESSAGES: usize = 300;
+const MESSAGES: usize = 1_000;
 
 fn main() -> Result<()> {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -29,7 +32,7 @@ fn main() -> Result<()> {
     for (name, value, limit) in waiting(mow, Duration::from_secs(seconds))? {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
-    for (name, value, limit) in talking(mow)? {
+    for (name, value, limit) in talking(mow)?.into_iter().chain(looking_ahead(mow)) {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
     Ok(())
@@ -63,6 +66,42 @@ fn waiting(mow: &str, time: Duration) -> Result<Vec<Line>> {
     ])
 }
 
+/// A chain of six phases that spend a fifth of two seconds on research and 15 % on planning.
+fn looking_ahead(mow: &str) -> Vec<Line> {
+    let chain = |lookahead: &str| {
+        let phases: Vec<_> = (1..=6_u32)
+            .map(|n| {
+                let before = (n - 1).to_string();
+                let before = [before.as_str()];
+                phase(&n.to_string(), if n > 1 { &before } else { &[] })
+            })
+            .collect();
+        let field = Field::new(mow, &phases);
+        let plan = phase("1", &[]).with(plan(vec![task("sleep 1.3")]));
+        let files = plan.files(Path::new("/"));
+        field.write("plan", &files[1].1);
+        let config = format!(
+            r#"{{"multi_phase": {{"lookahead": "{lookahead}"}}, "roles": {{
+            "researcher": {{"command": "sleep 0.4; echo found > $MOW_RESEARCH_FILE"}},
+            "planner": {{"command": "sleep 0.3; cp ../../plan $MOW_PHASE_DIR/0$MOW_PHASE-01-PLAN.md"}}
+            }}}}"#
+        );
+        field.write(".planning/config.json", config);
+        let start = Instant::now();
+        field.run_all();
+        start.elapsed().as_secs_f64()
+    };
+    let [off, research, plan] = ["off", "research", "plan"].map(chain);
+    vec![
+        (
+            "chain of 6, research ahead, speedup",
+            format!("{:.2}", off / research),
+            "1.15".to_owned(),
+        ),
+        ("chain of 6, plans ahead, speedup", format!("{:.2}", off / plan), "1.30".to_owned()),
+    ]
+}
+
 /// A run whose worker is at work and says a lot.
 fn talking(mow: &str) -> Result<Vec<Line>> {
     let field = on_disk(mow, &[phase("1", &[]).with(plan(vec![task("meet 1")]))]);
@@ -71,74 +110,113 @@ fn talking(mow: &str) -> Result<Vec<Line>> {
     let worker = field.worker("01", 1);
     let memory = memory_kb(worker).context("the worker is gone")?;
     let lead_memory = memory_kb(lead.pid()).context("the lead is gone")?;
-    let latency = confirmations(&field)?;
+    let [acts, confirmations, floor] = messages(&field)?;
     field.open("1");
     lead.end();
-    let floor = ping_pong(field.sandbox.outside())?;
-    let ratio = latency.1.as_secs_f64() / floor.1.as_secs_f64();
+    let ratio = acts.1.as_secs_f64() / floor.1.as_secs_f64();
     let ms = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
     Ok(vec![
         ("busy lead, memory", format!("{lead_memory} kB"), "30000 kB".to_owned()),
         ("worker, memory", format!("{memory} kB"), "30000 kB".to_owned()),
-        ("confirmation, median", ms(latency.0), format!("floor {}", ms(floor.0))),
-        ("confirmation, 99 of 100", ms(latency.1), format!("floor {}", ms(floor.1))),
-        ("confirmation, 99 of 100, ratio", format!("{ratio:.2}"), "3.0".to_owned()),
+        ("message, median", ms(acts.0), format!("floor {}", ms(floor.0))),
+        ("message, 99 of 100", ms(acts.1), format!("floor {}", ms(floor.1))),
+        ("message, 99 of 100, ratio", format!("{ratio:.2}"), "3.0".to_owned()),
+        ("its confirmation, median", ms(confirmations.0), String::new()),
+        ("its confirmation, 99 of 100", ms(confirmations.1), String::new()),
     ])
 }
 
-/// Says something in the worker's name and waits for the lead to confirm it, again and again.
-fn confirmations(field: &Field) -> Result<(Duration, Duration)> {
+/// Says something in the worker's name, again and again.
+///
+/// Returns how long it takes until the lead has it in its journal, durably, and until the lead's
+/// confirmation is there. Both are counted from before the worker's own write. The third is the
+/// least that this could take: two who answer each other with a durable line, in between.
+fn messages(field: &Field) -> Result<[(Duration, Duration); 3]> {
     let number = PhaseNumber::parse("1").context("it is a number")?;
     let run = RunDir::new(&field.top().join(".git/mow"), &field.run_id())?;
     let (mut journal, _) =
         Journal::open(&run.worker_journal(&number, 1), &run.worker_header(&number, 1))?;
-    let mut inbox = Tail::new(&run.worker_inbox(&number, 1)).without_sync();
     let body = json!({ "event": "reported", "report": "note", "text": "so far so good" });
-    let mut times = Vec::new();
+    // Whoever reads with a sync has it only when it is durable.
+    let mut leads = Follower::new(&run.journal(), Tail::new(&run.journal()))?;
+    let inbox = run.worker_inbox(&number, 1);
+    let mut told = Follower::new(&inbox, Tail::new(&inbox).without_sync())?;
+    let mut other = Other::new(field.sandbox.outside())?;
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..MESSAGES {
         let start = Instant::now();
         let seq = journal.append(0, std::slice::from_ref(&body))?;
-        loop {
-            let notes = inbox.poll()?;
-            let through = |body: &str| {
-                let note: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-                note["seq"].as_u64().is_some_and(|through| through >= seq)
-            };
-            if notes.iter().any(|record| through(&record.body)) {
-                break;
-            }
-            thread::yield_now();
-        }
-        times.push(start.elapsed());
+        let is_through = |value: &Value| value["seq"].as_u64() >= Some(seq);
+        leads.until(|record| {
+            let is_it = |event: &Value| event["event"] == "reported" && is_through(event);
+            record.as_array().is_some_and(|events| events.iter().any(is_it))
+        })?;
+        times[0].push(start.elapsed());
+        told.until(is_through)?;
+        times[1].push(start.elapsed());
+        times[2].push(other.exchange()?);
     }
-    Ok(spread(times))
+    Ok(times.map(spread))
 }
 
-/// Two threads that answer each other with a durable line: the least a confirmation can cost.
-fn ping_pong(dir: &Path) -> Result<(Duration, Duration)> {
-    let (to_other, from_one) = mpsc::channel::<()>();
-    let (to_one, from_other) = mpsc::channel::<io::Result<()>>();
-    let path: PathBuf = dir.join("pong");
-    let other = thread::spawn(move || {
-        let Ok(mut file) = File::create(path) else { return };
-        while from_one.recv().is_ok() {
-            if to_one.send(write_durably(&mut file)).is_err() {
-                return;
-            }
-        }
-    });
-    let mut file = File::create(dir.join("ping"))?;
-    let mut times = Vec::new();
-    for _ in 0..MESSAGES {
-        let start = Instant::now();
-        write_durably(&mut file)?;
-        to_other.send(())?;
-        from_other.recv()??;
-        times.push(start.elapsed());
+/// Waits for what others write into a journal, without taking time from them.
+struct Follower {
+    tail: Tail,
+    notes: OwnedFd,
+}
+
+impl Follower {
+    fn new(path: &Path, mut tail: Tail) -> Result<Self> {
+        let notes = inotify::init(inotify::CreateFlags::CLOEXEC)?;
+        inotify::add_watch(&notes, path, inotify::WatchFlags::MODIFY)?;
+        tail.poll()?;
+        Ok(Self { tail, notes })
     }
-    drop(to_other);
-    other.join().ok();
-    Ok(spread(times))
+
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Result<()> {
+        let mut buffer = [const { MaybeUninit::uninit() }; 4096];
+        let mut notes = inotify::Reader::new(&self.notes, &mut buffer);
+        loop {
+            for record in self.tail.poll()? {
+                if is_it(&record.parse()?) {
+                    return Ok(());
+                }
+            }
+            notes.next()?;
+        }
+    }
+}
+
+/// One who answers with a durable line.
+struct Other {
+    own: File,
+    ask: Sender<()>,
+    answers: Receiver<io::Result<()>>,
+}
+
+impl Other {
+    fn new(dir: &Path) -> Result<Self> {
+        let (ask, asked) = mpsc::channel::<()>();
+        let (answer, answers) = mpsc::channel();
+        let path: PathBuf = dir.join("pong");
+        let mut file = File::create(path)?;
+        thread::spawn(move || {
+            while asked.recv().is_ok() {
+                if answer.send(write_durably(&mut file)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { own: File::create(dir.join("ping"))?, ask, answers })
+    }
+
+    fn exchange(&mut self) -> Result<Duration> {
+        let start = Instant::now();
+        write_durably(&mut self.own)?;
+        self.ask.send(())?;
+        self.answers.recv()??;
+        Ok(start.elapsed())
+    }
 }
 
 fn write_durably(file: &mut File) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::{Child, ExitStatus};
 use std::thread::{self, JoinHandle};
 
+use crate::call::Call;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A command on its way. Whoever forgets about it kills it.
@@ -14,7 +15,9 @@ pub struct Going {
 }
 
 impl Going {
-    pub(super) fn new(mut child: Child) -> Self {
+    /// Starts a call and lets it go on.
+    pub fn of(call: Call) -> Self {
+        let mut child = call.spawn();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let said = thread::spawn(move || {
             let read = |from: Option<Box<dyn Read + Send>>| {
@@ -71,6 +74,16 @@ impl Drop for Going {
 fn signal(pid: u32, what: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     kill_process(pid.expect("it is the number of a process"), what).ok();
+}
+
+/// Makes a process stand still.
+pub fn stop(pid: u32) {
+    signal(pid, Signal::STOP);
+}
+
+/// Lets a process go on that was made to stand still.
+pub fn go_on(pid: u32) {
+    signal(pid, Signal::CONT);
 }
 
 /// Kills a process at once.

@@ -16,6 +16,7 @@ pub struct Phase {
 #[derive(Clone, Debug)]
 pub struct Plan {
     wave: u32,
+    files: Vec<String>,
     tasks: Vec<Task>,
     text: Option<String>,
 }
@@ -107,7 +108,7 @@ impl Phase {
 
 /// A plan of these tasks, in the first wave.
 pub fn plan(tasks: Vec<Task>) -> Plan {
-    Plan { wave: 1, tasks, text: None }
+    Plan { wave: 1, files: Vec::new(), tasks, text: None }
 }
 
 impl Plan {
@@ -117,9 +118,15 @@ impl Plan {
         Self { wave, ..self }
     }
 
+    /// Lets it say which files it changes.
+    #[must_use]
+    pub fn changes(self, files: &[&str]) -> Self {
+        Self { files: files.iter().map(|file| (*file).to_owned()).collect(), ..self }
+    }
+
     /// A plan of any text at all.
     pub fn of_text(text: &str) -> Self {
-        Self { wave: 1, tasks: Vec::new(), text: Some(text.to_owned()) }
+        Self { text: Some(text.to_owned()), ..plan(Vec::new()) }
     }
 
     fn render(&self, dir: &str, id: &str, sync: &Path) -> String {
@@ -127,9 +134,10 @@ impl Plan {
         let number = id.rsplit('-').next().unwrap_or(id);
         let mut text = format!(
             "---\nphase: {phase}\nplan: {number}\ntype: execute\nwave: {}\ndepends_on: []\n\
-             files_modified: []\nautonomous: true\n---\n\n<objective>\nSow {id}.\n</objective>\n\n\
+             files_modified: [{}]\nautonomous: true\n---\n\n<objective>\nSow {id}.\n</objective>\n\n\
              <tasks>\n\n",
-            self.wave
+            self.wave,
+            self.files.join(", ")
         );
         for (n, task) in self.tasks.iter().enumerate() {
             text += &task.render(n + 1, id, sync);

@@ -15,6 +15,8 @@ fn begun() -> Lead {
         name: text.to_owned(),
         depends_on: on.iter().map(|n| number(n)).collect(),
         done: false,
+        touches: None,
+        ahead: Vec::new(),
     };
     let mut lead = Lead::default();
     let (run, target, tip) = ("r".to_owned(), "main".to_owned(), "c".to_owned());
@@ -32,7 +34,7 @@ fn begun() -> Lead {
 }
 
 fn moved(phase: &str, attempt: u32, to: Status) -> Event {
-    Event::Moved { phase: number(phase), attempt, to, why: String::new() }
+    Event::Moved { phase: number(phase), attempt, to, why: String::new(), ahead: None }
 }
 
 #[test]

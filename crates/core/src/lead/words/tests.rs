@@ -11,7 +11,14 @@ fn number(text: &str) -> PhaseNumber {
 
 fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
     let depends_on = depends_on.iter().map(|n| number(n)).collect();
-    PhaseSpec { number: number(text), name: format!("Phase {text}"), depends_on, done: false }
+    PhaseSpec {
+        number: number(text),
+        name: format!("Phase {text}"),
+        depends_on,
+        done: false,
+        touches: None,
+        ahead: Vec::new(),
+    }
 }
 
 fn planned_event(phases: Vec<PhaseSpec>) -> Event {
@@ -30,7 +37,7 @@ fn diamond() -> Lead {
 
 fn move_to(lead: &mut Lead, phase: &str, to: Status) {
     let (phase, why) = (number(phase), "so".to_owned());
-    lead.apply(&Event::Moved { phase, attempt: 1, to, why }, 0);
+    lead.apply(&Event::Moved { phase, attempt: 1, to, why, ahead: None }, 0);
 }
 
 #[test]
@@ -75,16 +82,16 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
     begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto });
     begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
-    let merged = told(0, Outcome::Merged { commit }).unwrap();
-    assert_eq!(merged, "phase 2: the run's target is now fedcba98");
+    let merged = told(0, Outcome::Merged { commit, note: "a note".to_owned() }).unwrap();
+    assert_eq!(merged, "phase 2: the run's target is now fedcba98; a note");
     assert_eq!(told(1, Outcome::Done).unwrap(), "main follows to fedcba98");
     let (reason, command) = ("it is dirty".to_owned(), "git merge x".to_owned());
     assert_eq!(
         told(1, Outcome::Refused { reason, command }).unwrap(),
         "main did not follow: it is dirty; to finish: git merge x"
     );
-    let files = vec!["a".to_owned()];
-    assert_eq!(told(0, Outcome::Conflict { files }), None, "the move of the phase says it");
+    let conflict = Outcome::Conflict { files: Vec::new(), settle: String::new() };
+    assert_eq!(told(0, conflict), None, "the move of the phase says it");
 }
 
 #[test]

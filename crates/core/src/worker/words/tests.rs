@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn steps_and_failures_are_told() {
-    let task = Effect::RunTask { plan: "03-01".to_owned(), task: 2 };
+    let task = Effect::RunTask { plan: "03-01".to_owned(), task: 2, beside: false };
     assert_eq!(task.log_label().unwrap(), "03-01-t2-");
     let begun = Event::Intended { id: 1, effect: task };
     assert_eq!(begun.sentence().unwrap(), "plan 03-01: task 2 begins");

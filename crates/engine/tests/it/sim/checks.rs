@@ -93,6 +93,10 @@ impl Ledger {
         if holds > lead.settings.max_workers.max(1) {
             return Err(format!("{holds} of {} workers", lead.settings.max_workers));
         }
+        let agents: usize = lead.live().map(|track| track.agents.max(1)).sum();
+        if agents > lead.settings.max_agents {
+            return Err(format!("{agents} of {} agents", lead.settings.max_agents));
+        }
         lead.check_indices()
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mow_core::stage::Gates;
+use mow_core::stage::{Gates, Stage};
+use mow_core::touch;
 use mow_core::worker::{Effect, Found, FoundPlan, FoundTask, Outcome, Role, Settings, Verdict};
 use mow_testkit::dice::Dice;
 
@@ -26,11 +27,19 @@ pub(crate) struct Disk {
     refusals: u64,
     /// How often each task was committed.
     commits: BTreeMap<Task, u32>,
+    /// Tasks that were committed beside other plans and not checked since.
+    unchecked: BTreeSet<Task>,
+    /// Plans of which a task was undone.
+    undone: BTreeSet<String>,
     /// How often each plan was closed.
     closings: BTreeMap<String, u32>,
     /// How often the phase got another last commit.
     heads: u32,
     is_closed: bool,
+    /// What must not have happened.
+    broken: Option<String>,
+    /// What was there when a look-ahead began: context, research, and whether there were plans.
+    before: (bool, bool, bool),
 }
 
 impl Disk {
@@ -41,7 +50,7 @@ impl Disk {
         disk.found.context = dice.below(3) > 0;
         disk.found.skip_discuss = dice.below(2) == 0;
         disk.found.criteria = (0..dice.below(2)).map(|n| format!("criterion {n}")).collect();
-        let plans = 1 + dice.below(3);
+        let plans = 1 + dice.below(4);
         for n in 1..=plans {
             let plan = disk.roll_plan(dice, n, troubles);
             disk.unwritten.push(plan);
@@ -57,10 +66,15 @@ impl Disk {
         let count = 1 + usize::try_from(dice.below(3)).unwrap();
         let mut plan = FoundPlan {
             id: id.clone(),
-            wave: 1 + u32::try_from(n / 2).unwrap(),
+            wave: 1 + u32::try_from(n / 3).unwrap(),
+            files: (0..dice.below(3)).map(|_| format!("src/{}", dice.below(6))).collect(),
             ..FoundPlan::default()
         };
-        if n > 1 && dice.below(2) == 0 {
+        if dice.below(3) == 0 {
+            let pool = ["a/x", "a/y", "./a/", "b", "c/**", "c/d/e", "f"];
+            plan.files.push(pool[usize::try_from(dice.below(7)).unwrap()].to_owned());
+        }
+        if n > 1 && dice.below(3) == 0 {
             plan.depends_on.push(format!("p{}", n - 1));
         }
         for at in 1..=count {
@@ -88,6 +102,57 @@ impl Disk {
         self.found.plans.append(&mut self.unwritten);
     }
 
+    /// Thinks up a phase of one task whose research and plan somebody has to do, without trouble.
+    pub(crate) fn plain() -> Self {
+        let mut disk = Self::default();
+        disk.found.context = true;
+        let (research, verifier) = (true, false);
+        let roles = BTreeSet::from([Role::Researcher, Role::Planner, Role::Executor]);
+        disk.found.settings = Settings { research, verifier, roles, ..Settings::default() };
+        let tasks = vec![FoundTask::default()];
+        disk.unwritten = vec![FoundPlan { id: "p1".to_owned(), tasks, ..FoundPlan::default() }];
+        disk
+    }
+
+    /// Returns the files that the plans change.
+    pub(crate) fn files(&self) -> Vec<String> {
+        touch::normalized(self.found.plans.iter().flat_map(|plan| &plan.files))
+    }
+
+    /// Returns what a roadmap says beside it: the files, and the stages that can be done ahead.
+    pub(crate) fn facts(&self) -> (Option<Vec<String>>, Vec<Stage>) {
+        let Found { settings, context, skip_discuss, research, plans, .. } = &self.found;
+        let has = |role| settings.roles.contains(&role);
+        let mut ahead = Vec::new();
+        if !context && !skip_discuss {
+            ahead.push(Stage::Discuss);
+        }
+        if !research && settings.research && has(Role::Researcher) {
+            ahead.push(Stage::Research);
+        }
+        if plans.is_empty() && has(Role::Planner) {
+            ahead.push(Stage::Plan);
+        }
+        ((!plans.is_empty()).then(|| self.files()), ahead)
+    }
+
+    /// Keeps in mind what is there before a look-ahead.
+    pub(crate) fn look_ahead(&mut self) {
+        let Found { context, research, plans, .. } = &self.found;
+        self.before = (*context, *research, !plans.is_empty());
+    }
+
+    /// Puts aside what a look-ahead left of stages that are not complete.
+    pub(crate) fn gather(&mut self, through: Option<Stage>) {
+        let keeps = |stage| through >= Some(stage);
+        self.found.context &= self.before.0 || keeps(Stage::Discuss);
+        self.found.research &= self.before.1 || keeps(Stage::Research);
+        if !self.before.2 && !keeps(Stage::Plan) {
+            self.unwritten.append(&mut self.found.plans);
+        }
+        self.look_ahead();
+    }
+
     /// Does what a worker wants.
     pub(crate) fn perform(&mut self, effect: &Effect, dice: &mut Dice) -> Outcome {
         let is_fragile = !matches!(effect, Effect::Checkpoint { .. } | Effect::NoteStatus { .. });
@@ -102,8 +167,12 @@ impl Disk {
                 Outcome::Done
             }
             Effect::RunRole { role, .. } => self.play(*role, dice),
-            Effect::RunTask { plan, task } => self.run(&(plan.clone(), *task)),
+            Effect::RunTask { plan, task, beside } => self.run(&(plan.clone(), *task), *beside),
+            Effect::CheckPlan { plan } => self.check(plan, dice),
             Effect::ClosePlan { plan, .. } => {
+                if self.unchecked.iter().any(|(of, _)| of == plan) {
+                    self.broken = Some(format!("plan {plan} is closed and not checked"));
+                }
                 *self.closings.entry(plan.clone()).or_default() += 1;
                 self.commit()
             }
@@ -115,7 +184,9 @@ impl Disk {
             Effect::Freeze
             | Effect::Checkpoint { .. }
             | Effect::NoteStatus { .. }
-            | Effect::Interrupt => Outcome::Done,
+            | Effect::Clear { .. }
+            | Effect::Gather { .. }
+            | Effect::Interrupt { .. } => Outcome::Done,
         }
     }
 
@@ -125,6 +196,8 @@ impl Disk {
             plan.done = self.closings.contains_key(&plan.id);
             let of_plan = self.commits.keys().filter(|(id, _)| *id == plan.id);
             plan.tasks_done = of_plan.map(|(_, task)| *task).collect();
+            plan.unchecked = self.unchecked.iter().any(|(of, _)| *of == plan.id);
+            plan.alone = self.undone.contains(&plan.id);
         }
         found
     }
@@ -148,7 +221,30 @@ impl Disk {
         Outcome::Done
     }
 
-    fn run(&mut self, task: &Task) -> Outcome {
+    /// Returns the files of a plan.
+    pub(crate) fn files_of(&self, plan: &str) -> &[String] {
+        let plan = self.found.plans.iter().find(|found| found.id == plan);
+        plan.map_or(&[], |plan| &plan.files)
+    }
+
+    /// Checks a plan; what does not pass is undone.
+    fn check(&mut self, plan: &str, dice: &mut Dice) -> Outcome {
+        let count = self.found.plans.iter().find(|p| p.id == plan).map_or(1, |p| p.tasks.len());
+        if self.stumbles == 0 || dice.below(3) > 0 {
+            self.unchecked.retain(|(of, _)| of != plan);
+            return Outcome::Done;
+        }
+        self.stumbles -= 1;
+        let task = 1 + usize::try_from(dice.below(count as u64)).unwrap();
+        let is_undone = |(of, at): &Task| of == plan && *at >= task;
+        self.commits.retain(|key, _| !is_undone(key));
+        self.unchecked.retain(|key| !is_undone(key));
+        self.undone.insert(plan.to_owned());
+        self.heads += 1;
+        Outcome::Undone { task, reason: "it does not pass".to_owned() }
+    }
+
+    fn run(&mut self, task: &Task, beside: bool) -> Outcome {
         if let Some(times) = self.blocked.get_mut(task).filter(|times| **times > 0) {
             *times -= 1;
             return Outcome::Blocked { text: "which one?".to_owned() };
@@ -157,6 +253,9 @@ impl Disk {
             return Outcome::Committed { commit: None };
         }
         *self.commits.entry(task.clone()).or_default() += 1;
+        if beside {
+            self.unchecked.insert(task.clone());
+        }
         self.commit()
     }
 
@@ -176,6 +275,9 @@ impl Disk {
 
     /// Finds what was committed twice.
     pub(crate) fn check_once(&self) -> Result<(), String> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
         if let Some((task, times)) = self.commits.iter().find(|(_, times)| **times > 1) {
             return Err(format!("task {task:?} was committed {times} times"));
         }
@@ -224,5 +326,6 @@ fn roll_settings(dice: &mut Dice, troubles: u64) -> Settings {
         tries_max: 1 + u32::try_from(dice.below(2)).unwrap(),
         wall_max_ms: (troubles > 0 && dice.below(6) == 0).then_some(90_000),
         roles,
+        side_by_side: dice.below(3) > 0,
     }
 }

@@ -6,6 +6,8 @@ use mow_core::report::Report;
 use mow_core::worker::{Effect, Event, Input, Worker};
 use mow_engine::drive::{World, drive};
 
+use super::world::Happening;
+
 /// Which attempt of which phase.
 pub(crate) type Key = (PhaseNumber, u32);
 
@@ -32,6 +34,8 @@ pub(crate) struct Process {
     pub(crate) deaf: bool,
     /// Whether it does not end by itself after its last word.
     pub(crate) hangs: bool,
+    /// What reached it while it was stopped; `None` while it runs.
+    pub(crate) frozen: Option<Vec<Happening>>,
 }
 
 /// What a batch left to be done.
@@ -89,7 +93,14 @@ impl World<Worker> for Desk<'_> {
 
 impl Process {
     pub(crate) fn new(deaf: bool, hangs: bool) -> Self {
-        Self { worker: Worker::default(), journal: Vec::new(), alive: true, deaf, hangs }
+        Self {
+            worker: Worker::default(),
+            journal: Vec::new(),
+            alive: true,
+            deaf,
+            hangs,
+            frozen: None,
+        }
     }
 
     /// Gives the worker inputs in one batch.

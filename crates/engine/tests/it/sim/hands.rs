@@ -1,8 +1,10 @@
 //! What is done for the lead and for the workers in the simulated world, and what is seen there.
 
-use mow_core::lead::{Command, Effect, Input, Outcome, Status};
+use mow_core::lead::{Clash, Command, Effect, Input, Outcome, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Halt, Note};
+use mow_core::stage::Stage;
+use mow_core::touch;
 use mow_core::worker;
 
 use super::fleet::{Cut, Key, Process};
@@ -26,6 +28,18 @@ impl Sim {
                 self.die((*phase, *attempt));
                 Outcome::Done
             }
+            Effect::Gather { phase, through, .. } => {
+                self.script.disks.get_mut(phase).unwrap().gather(*through);
+                // Reading all of a large roadmap again and again takes the time of the whole run.
+                if self.script.specs.len() < 500 || self.dice.below(50) == 0 {
+                    let (generation, input) = (self.generation, self.roadmap());
+                    self.after(1, Happening::Deliver { generation, input });
+                }
+                if self.stumbles() {
+                    return Outcome::Failed { reason: "no space".to_owned() };
+                }
+                Outcome::Done
+            }
             Effect::Merge { phase, attempt, commit, onto } => {
                 self.merge((*phase, *attempt), commit, onto)
             }
@@ -37,7 +51,7 @@ impl Sim {
             Effect::Close { .. } => {
                 self.closings += 1;
                 let commit = format!("{}.{}", self.tip(), self.closings);
-                Outcome::Merged { commit }
+                Outcome::Merged { commit, note: String::new() }
             }
         }
     }
@@ -55,7 +69,8 @@ impl Sim {
     fn prepare(&mut self, phase: PhaseNumber, base: &str) -> Outcome {
         let contains = merges_in(base);
         let spec = self.script.spec(phase).expect("the run knows only phases of the script");
-        for dependency in &spec.depends_on {
+        let looks_ahead = self.ledger.lead.phases[&phase].looks_ahead();
+        for dependency in spec.depends_on.iter().filter(|_| !looks_ahead) {
             let is_done = self.script.spec(*dependency).is_some_and(|spec| spec.done);
             if !is_done && !self.merges[..contains].contains(dependency) {
                 self.broken = Some(format!("phase {phase} starts at {base} without {dependency}"));
@@ -81,6 +96,9 @@ impl Sim {
         if self.processes.range((key.0, 0)..key).any(|(_, process)| process.alive) {
             self.broken = Some(format!("phase {} has two live attempts", key.0));
         }
+        if brief.through.is_some() {
+            self.script.disks.get_mut(&brief.phase).unwrap().look_ahead();
+        }
         let trouble = self.script.faults.worker > 0;
         let (deaf, hangs) = (self.dice.below(8) == 0, self.dice.below(8) == 0);
         self.processes.insert(key, Process::new(trouble && deaf, trouble && hangs));
@@ -101,14 +119,16 @@ impl Sim {
                 self.broken = Some(format!("phase {phase}-{attempt} is merged at an old commit"));
             }
             if self.stumbles() {
-                return Outcome::Conflict { files: vec!["src/a".to_owned()] };
+                let (path, kind) = ("src/a".to_owned(), "both changed".to_owned());
+                let settle = "git merge".to_owned();
+                return Outcome::Conflict { files: vec![Clash { path, kind }], settle };
             }
             if self.stumbles() {
                 return Outcome::Refuted { reason: "a liar".to_owned() };
             }
             self.merges.push(phase);
         }
-        Outcome::Merged { commit: self.tip() }
+        Outcome::Merged { commit: self.tip(), note: String::new() }
     }
 
     /// Gives a worker inputs; it may crash over them.
@@ -147,27 +167,68 @@ impl Sim {
 
     fn begin_for(&mut self, key: Key, id: u64, effect: worker::Effect) {
         use worker::Effect;
-        let busy = self.processes[&key].worker.busy.as_ref().map(|(id, _)| *id);
-        match (&effect, busy) {
-            (Effect::Interrupt, Some(id)) => {
-                let after = self.delay(500);
-                self.after(after, Happening::CutOff { key, id });
+        match &effect {
+            Effect::Interrupt { of } => {
+                let busy: Vec<_> = self.processes[&key].worker.busy.keys().copied().collect();
+                for id in busy.into_iter().filter(|id| of.is_none_or(|of| of == *id)) {
+                    let after = self.delay(500);
+                    self.after(after, Happening::CutOff { key, id });
+                }
             }
-            (Effect::Interrupt | Effect::NoteStatus { .. }, _) => {}
+            Effect::NoteStatus { .. } => {}
             _ => {
-                let is_long = matches!(effect, Effect::RunTask { .. } | Effect::RunRole { .. });
-                let after = self.delay(if is_long { 20_000 } else { 1_000 });
+                if let Err(problem) = self.check_beside(key, id, &effect) {
+                    self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
+                }
+                if matches!(effect, Effect::RunTask { .. }) {
+                    self.check_apart(key.0);
+                }
+                let mut after = self.delay(if effect.is_long() { 20_000 } else { 1_000 });
+                after = self.script.times.map_or(after, |time| time(&effect));
+                if effect.is_long() && self.stalls() {
+                    after = self.stall(key, id, after);
+                }
                 self.after(after, Happening::Done { key, id, effect });
             }
+        }
+    }
+
+    /// Checks that no phase that is at work or not merged yet changes the files of one that executes.
+    fn check_apart(&mut self, phase: PhaseNumber) {
+        if self.script.settings.force {
+            return;
+        }
+        let own = self.script.disks[&phase].files();
+        let lead = &self.ledger.lead;
+        let others = self.script.specs.iter().map(|spec| spec.number).filter(|n| *n != phase);
+        let executes = |number: &PhaseNumber| {
+            let attempts = self.processes.range((*number, 0)..=(*number, u32::MAX));
+            let is_at_it =
+                |process: &Process| process.alive && process.worker.stage >= Some(Stage::Execute);
+            let status = lead.phases.get(number).map(|track| track.status);
+            matches!(status, Some(Status::Complete | Status::Merging))
+                || attempts.into_iter().any(|(_, process)| is_at_it(process))
+        };
+        let touches = |number: &PhaseNumber| {
+            touch::common(&self.script.disks[number].files(), &own).is_some()
+        };
+        if let Some(other) = others.filter(|n| executes(n)).find(touches) {
+            self.broken = Some(format!("phase {phase} executes beside {other}: {own:?}"));
         }
     }
 
     /// Ends what a worker was doing; it may crash before it learns that.
     pub(crate) fn finish(&mut self, key: Key, id: u64, effect: &worker::Effect) {
         let process = &self.processes[&key];
-        let is_busy = process.worker.busy.as_ref().is_some_and(|(busy, _)| *busy == id);
+        let is_busy = process.worker.busy.contains_key(&id);
         if !process.alive || !is_busy {
             return;
+        }
+        use worker::Effect::{Checkpoint, ClosePhase, ClosePlan, RunTask};
+        let is_work =
+            matches!(effect, RunTask { .. } | ClosePlan { .. } | ClosePhase | Checkpoint { .. });
+        if is_work && process.worker.brief.as_ref().is_some_and(|brief| brief.through.is_some()) {
+            self.broken = Some(format!("phase {} looks ahead and does {effect:?}", key.0));
         }
         let disk = self.script.disks.get_mut(&key.0).expect("each phase has a disk");
         let outcome = disk.perform(effect, &mut self.dice);

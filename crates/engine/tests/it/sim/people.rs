@@ -41,6 +41,7 @@ impl Sim {
         }
         let refuses = self.script.faults.refusals > 0 && self.dice.below(8) == 0;
         let text = match item.ask.verdict(!refuses) {
+            Some(_) if item.ask.kind.may_settle() => self.choose(&item.ask.choices),
             Some(choice) => choice.to_owned(),
             None => "as you like".to_owned(),
         };
@@ -49,7 +50,11 @@ impl Sim {
                 self.script.disks.get_mut(&phase).unwrap().write_plans();
             }
             // What a worker is refused it is refused for good; the rest can be resumed.
-            if refuses && !item.ask.choices.is_empty() && is_of_worker(item.ask.kind) {
+            if refuses
+                && !item.ask.kind.may_settle()
+                && !item.ask.choices.is_empty()
+                && is_of_worker(item.ask.kind)
+            {
                 self.given_up.insert(phase);
             }
         }
@@ -57,6 +62,10 @@ impl Sim {
             self.script.faults.refusals -= 1;
         }
         self.command(Command::Answer { item: id, text });
+    }
+
+    fn choose(&mut self, choices: &[String]) -> String {
+        choices[usize::try_from(self.dice.below(choices.len() as u64)).unwrap()].clone()
     }
 
     pub(crate) fn command(&mut self, command: Command) {
@@ -95,7 +104,7 @@ impl Sim {
             let Self { script, dice, .. } = self;
             script.add(dice, |dice| Disk::roll(dice, 0));
         }
-        let mut phases = self.script.specs.clone();
+        let mut phases = self.script.specs_now();
         if self.dice.below(3) == 0 {
             // One is lost for a while, as when somebody is in the middle of an edit.
             let count = phases.len() as u64;
@@ -107,7 +116,7 @@ impl Sim {
     }
 
     pub(crate) fn roadmap(&self) -> Input {
-        Input::Roadmap { scope: Scope::All, phases: self.script.specs.clone() }
+        Input::Roadmap { scope: Scope::All, phases: self.script.specs_now() }
     }
 
     /// When nothing moves any more, puts right what people did; returns whether there was any.

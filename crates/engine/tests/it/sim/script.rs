@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use mow_core::lead::{PhaseSpec, Settings};
 use mow_core::phase::PhaseNumber;
+use mow_core::stage::Lookahead;
+use mow_core::worker::Effect;
 use mow_testkit::dice::Dice;
 
 use super::disk::Disk;
@@ -25,6 +27,8 @@ pub(crate) struct Faults {
     pub(crate) stops: u64,
     /// A person says no.
     pub(crate) refusals: u64,
+    /// A command shows no sign of life for a long time, or a worker is stopped.
+    pub(crate) stalls: u64,
 }
 
 /// One simulated run.
@@ -36,6 +40,8 @@ pub(crate) struct Script {
     pub(crate) faults: Faults,
     /// How long all of it may take about, which is when trouble is sent.
     pub(crate) horizon: u64,
+    /// How long the work of a worker takes, where that is not thrown.
+    pub(crate) times: Option<fn(&Effect) -> u64>,
 }
 
 impl Script {
@@ -47,6 +53,9 @@ impl Script {
         script.settings.circuit_breaker = [0, 2, 3][usize::try_from(dice.below(3)).unwrap()];
         script.settings.merge_at_once = dice.below(2) == 0;
         script.settings.stagger_ms = dice.below(2) * 100;
+        script.settings.max_agents = 1 + usize::try_from(dice.below(8)).unwrap();
+        script.settings.lookahead = Lookahead::ALL[usize::try_from(dice.below(3)).unwrap()];
+        script.settings.force = dice.below(6) == 0;
         let calm = dice.below(10) == 0;
         if calm {
             return script;
@@ -59,6 +68,7 @@ impl Script {
             roadmap: dice.below(3),
             stops: dice.below(2),
             refusals: dice.below(2),
+            stalls: dice.below(4),
         };
         script
     }
@@ -72,6 +82,7 @@ impl Script {
             disks: BTreeMap::new(),
             faults: Faults::default(),
             horizon: 60_000 * count / max_workers as u64 + 60_000,
+            times: None,
         };
         for _ in 0..count {
             let troubles = dice.below(3);
@@ -93,8 +104,45 @@ impl Script {
             }
         }
         let done = dice.below(20) == 0 && depends_on.is_empty();
-        self.specs.push(PhaseSpec { number, name: format!("Phase {number}"), depends_on, done });
+        self.specs.push(PhaseSpec {
+            number,
+            name: format!("Phase {number}"),
+            depends_on,
+            done,
+            touches: None,
+            ahead: Vec::new(),
+        });
         self.disks.insert(number, disk(dice));
+    }
+
+    /// Builds a chain of phases without any trouble, whose work takes fixed times.
+    pub(crate) fn chain(count: u64, lookahead: Lookahead, times: fn(&Effect) -> u64) -> Self {
+        let mut script = Self::of(&mut Dice::new(0), 0, 3);
+        script.settings.lookahead = lookahead;
+        script.times = Some(times);
+        for n in 1..=u32::try_from(count).unwrap() {
+            let before = n.checked_sub(1).filter(|n| *n > 0);
+            let number = PhaseNumber::whole(n);
+            script.disks.insert(number, Disk::plain());
+            script.specs.push(PhaseSpec {
+                number,
+                name: format!("Phase {n}"),
+                depends_on: before.map(PhaseNumber::whole).into_iter().collect(),
+                done: false,
+                touches: None,
+                ahead: Vec::new(),
+            });
+        }
+        script
+    }
+
+    /// Returns the phases with what their disks say now.
+    pub(crate) fn specs_now(&self) -> Vec<PhaseSpec> {
+        let mut specs = self.specs.clone();
+        for spec in &mut specs {
+            (spec.touches, spec.ahead) = self.disks[&spec.number].facts();
+        }
+        specs
     }
 
     pub(crate) fn spec(&self, number: PhaseNumber) -> Option<&PhaseSpec> {

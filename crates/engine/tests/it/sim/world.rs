@@ -34,6 +34,12 @@ pub(crate) enum Happening {
     Done { key: Key, id: u64, effect: worker::Effect },
     /// What a worker does is cut off.
     CutOff { key: Key, id: u64 },
+    /// What a worker does shows no sign of life, or does so again.
+    Sign { key: Key, id: u64, stuck: bool },
+    /// A worker is stopped.
+    Freeze { key: Key },
+    /// A worker that was stopped goes on.
+    Thaw { key: Key },
     /// A worker reads what it was told.
     Told { key: Key, note: Note },
     /// A worker's deadline is there.
@@ -126,6 +132,9 @@ impl Sim {
 
     /// Throws how long something takes; mostly short, now and then long.
     pub(crate) fn delay(&mut self, max: u64) -> u64 {
+        if self.script.times.is_some() {
+            return 1;
+        }
         let max = if self.dice.below(4) == 0 { max } else { max / 20 + 1 };
         1 + self.dice.below(max)
     }
@@ -140,8 +149,9 @@ impl Sim {
         self.now = until.max(self.now);
     }
 
-    fn happen(&mut self, happening: Happening) {
+    pub(crate) fn happen(&mut self, happening: Happening) {
         let current = self.generation;
+        let Some(happening) = self.unless_frozen(happening) else { return };
         match happening {
             Happening::Act { generation, id, effect } if generation == current => {
                 self.act(id, &effect);
@@ -157,6 +167,9 @@ impl Sim {
             Happening::Restart { generation } if generation == current => self.generation += 1,
             Happening::Done { key, id, effect } => self.finish(key, id, &effect),
             Happening::CutOff { key, id } => self.cut_off(key, id),
+            Happening::Sign { key, id, stuck } => self.sign(key, id, stuck),
+            Happening::Freeze { key } => self.freeze(key),
+            Happening::Thaw { key } => self.thaw(key),
             Happening::Told { key, note } => self.tell(key, note),
             Happening::Wake { key } => self.feed(key, Vec::new()),
             Happening::Exit { key } => self.exit(key),
@@ -215,6 +228,7 @@ impl Sim {
             self.cursors.insert(key, track.read_through.unwrap_or(0));
             let after = self.delay(5_000);
             self.after(after, Happening::Watch { generation, key });
+            self.feel(key);
             self.after(after / 2, Happening::Tail { generation, key });
         }
         self.after(1, Happening::ReadCommands { generation });
@@ -290,7 +304,10 @@ impl World<Lead> for Sim {
     fn wait(&mut self, _: &Lead, until: Option<u64>) -> Result<Vec<Input>, Stop> {
         let generation = self.generation;
         // Several inputs in one batch are as common as one.
-        let patience = self.dice.below(2) * self.dice.below(400);
+        let patience = match self.script.times {
+            None => self.dice.below(2) * self.dice.below(400),
+            Some(_) => 0,
+        };
         let mut closes = None;
         while closes.is_none_or(|closes| closes > self.now) {
             let next = self.queue.keys().next().map(|(at, _)| *at);

@@ -69,6 +69,8 @@ fn a_stash_is_kept_and_dropped_by_its_commit() {
     assert!(!git.is_dirty(true).unwrap());
     fs::write(dir.path().join("file"), "two\n").unwrap();
     let second = git.stash_push("second").unwrap().unwrap();
+    assert_eq!(git.stash_named("first").unwrap().as_ref(), Some(&first));
+    assert_eq!(git.stash_named("fir").unwrap(), None);
     git.stash_drop(&first).unwrap();
     git.stash_drop("0123").unwrap();
     assert_eq!(git.stashes().unwrap(), [second]);

@@ -1,5 +1,6 @@
 //! Gathers where a project stands, from the roadmap, the phase directories and STATE.md.
 
+use mow_core::lead::{Status, Track};
 use mow_core::phase::PhaseNumber;
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::state::active::{self, ActivePhase};
@@ -25,6 +26,9 @@ pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunLine>,
     pub(super) running: Vec<ActivePhase>,
+    /// Phases that the run holds in another way than by working on their plans.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) held: Vec<HeldLine>,
     pub(super) ready: Vec<PhaseLine>,
     pub(super) blocked: Vec<PhaseLine>,
     pub(super) blockers: Vec<String>,
@@ -60,6 +64,14 @@ pub(super) struct PhaseLine {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) waiting_on: Vec<String>,
+}
+
+/// One phase in the hands of a run.
+#[derive(Debug, Serialize)]
+pub(super) struct HeldLine {
+    pub(super) number: String,
+    pub(super) name: String,
+    pub(super) how: &'static str,
 }
 
 /// The run, and what it asks.
@@ -108,12 +120,17 @@ impl Standing {
             phases: Counts::default(),
             run: None,
             running: rows.into_iter().filter(is_running).collect(),
+            held: Vec::new(),
             ready: Vec::new(),
             blocked: Vec::new(),
             blockers: snapshot.blockers,
             problems: Vec::new(),
             next: Vec::new(),
         };
+        match Run::unfinished(context) {
+            Ok(run) => run.iter().for_each(|run| standing.add_run(run)),
+            Err(failure) => standing.problems.push(failure.message),
+        }
         match &survey {
             Some(survey) => standing.add_phases(context, survey),
             None => standing.problems.push("ROADMAP.md is missing".to_owned()),
@@ -121,12 +138,18 @@ impl Standing {
         if state.is_none() {
             standing.problems.push("STATE.md is missing".to_owned());
         }
-        match Run::unfinished(context) {
-            Ok(run) => standing.run = run.as_ref().map(RunLine::new),
-            Err(failure) => standing.problems.push(failure.message),
-        }
         standing.next = advice::inside(&standing, survey.as_ref());
         Ok(standing)
+    }
+
+    fn add_run(&mut self, run: &Run) {
+        self.run = Some(RunLine::new(run));
+        let is_shown = |track: &&Track| !self.running.iter().any(|row| is_row_of(row, track));
+        let held = run.lead.phases.values().filter(is_shown).filter_map(|track| {
+            let (number, name) = (track.spec.number.to_string(), track.spec.name.clone());
+            Some(HeldLine { number, name, how: how_held(track.status)? })
+        });
+        self.held = held.collect();
     }
 
     fn add_phases(&mut self, context: &Context, survey: &Survey) {
@@ -134,10 +157,13 @@ impl Standing {
         let graph = survey.graph(&context.project.planning, &scheduled);
         let written = |index: &usize| scheduled[*index].entry.phase.written.clone();
         let running: Vec<_> = self.running.iter().map(|row| row.phase.clone()).collect();
+        let held: Vec<_> = self.held.iter().map(|line| line.number.clone()).collect();
         // What is in the backlog waits for a person, not for other phases.
         let is_open = |index: &usize| {
             let number = &scheduled[*index].entry.phase.number;
-            !running.contains(&written(index)) && !number.is_backlog()
+            !running.contains(&written(index))
+                && !held.contains(&number.to_string())
+                && !number.is_backlog()
         };
         let ready = graph.ready().into_iter().filter(is_open);
         self.ready = ready.map(|index| PhaseLine::new(scheduled[index], Vec::new())).collect();
@@ -187,6 +213,23 @@ impl Position {
             },
         }
     }
+}
+
+/// Returns how a run holds a phase; `None` for one that it has not begun, or is done with.
+fn how_held(status: Status) -> Option<&'static str> {
+    match status {
+        Status::Waiting | Status::Merged | Status::Cancelled => None,
+        Status::Preparing | Status::Starting => Some("starting"),
+        Status::Running | Status::Ending => Some("at work"),
+        Status::Parked => Some("waits for a person"),
+        Status::Paused => Some("paused"),
+        Status::Complete | Status::Merging => Some("waits for its merge"),
+        Status::Failed => Some("failed"),
+    }
+}
+
+fn is_row_of(row: &ActivePhase, track: &Track) -> bool {
+    PhaseNumber::parse(row.phase.trim()) == Some(track.spec.number)
 }
 
 fn is_running(row: &ActivePhase) -> bool {

@@ -150,6 +150,7 @@ fn row(track: &Track, name_width: usize, columns: usize) -> String {
         Status::Merged => (GREEN, "merged".to_owned()),
         Status::Failed => (RED, format!("failed: {}", track.why)),
         Status::Parked => (YELLOW, "waits for a person".to_owned()),
+        Status::Running if track.looks_ahead() => (DIM, format!("ahead: {}", doing(track))),
         Status::Running => (CYAN, doing(track)),
         Status::Waiting if !track.spec.depends_on.is_empty() => {
             let on: Vec<_> = track.spec.depends_on.iter().map(ToString::to_string).collect();
@@ -166,16 +167,15 @@ fn row(track: &Track, name_width: usize, columns: usize) -> String {
 fn doing(track: &Track) -> String {
     let stage = track.stage.map_or("starting", mow_core::stage::Stage::name);
     let (done, total) = track.plans;
-    match &track.at {
-        Some((plan, task, tasks)) if total > done => {
-            format!(
-                "{stage}, plan {} of {total} ({plan}, task {} of {tasks})",
-                (done + 1).min(total),
-                (task + 1).min(*tasks)
-            )
-        }
-        _ => stage.to_owned(),
+    let at: Vec<_> = track
+        .at
+        .iter()
+        .map(|(plan, (task, tasks))| format!("{plan}, task {} of {tasks}", (task + 1).min(*tasks)))
+        .collect();
+    if at.is_empty() || total <= done {
+        return stage.to_owned();
     }
+    format!("{stage}, plan {} of {total} ({})", (done + 1).min(total), at.join("; "))
 }
 
 /// Says how a run went: a line for each phase, over time.

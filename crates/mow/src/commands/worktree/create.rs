@@ -12,7 +12,7 @@ use mow_store::disk::Lock;
 use mow_store::manifest::Worktree;
 use mow_store::phase_dirs::{self, PhaseDirs};
 use mow_store::project::Project;
-use mow_store::worktree_home::{self, Home, is_plain_name};
+use mow_store::worktree_home::{Home, is_plain_name, worktrees_lock};
 use mow_store::{disk, exclude, planning_copy, roadmap};
 use serde_json::{Value, json};
 
@@ -71,8 +71,7 @@ pub(crate) fn create(
     }
     // Held from the first look to the entry in the manifest: whoever wants the same worktree at the
     // same time finds it made.
-    let lock = context.project.engine_dir.join("locks/worktrees.lock");
-    let _lock = Lock::acquire(&lock, WAIT_CREATE)?;
+    let _lock = Lock::acquire(&worktrees_lock(&context.project), WAIT_CREATE)?;
     match phase {
         Ok(phase) => of_phase(context, &home, &phase),
         Err(name) => plain(&home, name),
@@ -110,7 +109,7 @@ fn plain(home: &Home, name: &str) -> Result<Created, Failure> {
 }
 
 fn of_phase(context: &Context, home: &Home, phase: &PhaseNumber) -> Result<Created, Failure> {
-    let branch = worktree_home::branch(phase);
+    let branch = home.branch(phase);
     let known = manifest::entry(home, phase)?;
     if let Some((key, entry)) = &known {
         let path = path_of(home, key, entry);

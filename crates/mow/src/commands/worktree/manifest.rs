@@ -133,8 +133,7 @@ pub(crate) fn legacy_notice(context: &Context) {
 pub(super) fn migrate(context: &Context, to: Option<&str>) -> Result<Output, Failure> {
     let mut home = home(context)?;
     if let Some(dir) = to {
-        home =
-            Home::at(&home.root, dir, None).map_err(|error| Failure::refused(error.to_string()))?;
+        home = home.elsewhere(dir).map_err(|error| Failure::refused(error.to_string()))?;
     }
     let Some(old) = migration(&home) else {
         let reason = "no migration needed";
@@ -205,9 +204,8 @@ fn move_home(old: &Home, new: &Home) -> Result<usize, Failure> {
 
 pub(super) fn clean_backup(context: &Context) -> Result<Output, Failure> {
     let home = home(context)?;
-    let layouts = mow_store::worktree_home::LAYOUTS.iter();
-    let backups = layouts.filter_map(|(dir, _)| Home::at(&home.root, dir, None).ok());
-    let backup = backups.map(|home| home.backup()).find(|dir| home.root.join(dir).is_dir());
+    let mut backups = home.layouts().map(|home| home.backup());
+    let backup = backups.find(|dir| home.root.join(dir).is_dir());
     let Some(backup) = backup else {
         return Ok(Output::json(json!({ "cleaned": false, "reason": "no backup found" })));
     };

@@ -4,14 +4,15 @@
 //! are left there to be solved. Otherwise the merge is made beside all checkouts: nothing is left
 //! in progress, and a branch that is checked out somewhere only moves forward with its files.
 
-use mow_host::git::{Git, parse_names};
-use mow_store::roadmap::milestone::current_milestone;
-use mow_store::worktree_home;
-use serde_json::{Value, json};
+use mow_core::phase::PhaseNumber;
+use mow_engine::lead::{ByHand, HandOutcome, by_hand};
+use mow_host::git::Git;
+use serde_json::json;
 
 use super::create::path_of;
 use super::manifest;
 use super::place::{home, phase_number};
+use crate::commands::run::this_program;
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
@@ -51,7 +52,7 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let git = Git::new(&home.root);
     let entry = manifest::entry(&home, &number)?;
     let branch = entry.as_ref().and_then(|(_, entry)| entry.text("branch"));
-    let branch = branch.unwrap_or_else(|| worktree_home::branch(&number));
+    let branch = branch.unwrap_or_else(|| home.branch(&number));
     if !git.branch_exists(&branch)? {
         return Err(Failure::refused(format!("there is no branch {branch}"))
             .hint(format!("mow worktree create {}", args.phase)));
@@ -70,8 +71,11 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     let message = format!("merge: phase {} into {into}", args.phase);
     let job = Job { branch, into, message };
     let is_at_hand = git.current_branch()?.as_ref() == Some(&job.into) && !git.is_dirty(false)?;
-    let merged =
-        if is_at_hand { in_root(&git, &job, args.abort_on_conflict)? } else { aside(&git, &job)? };
+    let merged = if is_at_hand {
+        in_root(&git, &job, args.abort_on_conflict)?
+    } else {
+        aside(context, &number, &job)?
+    };
     let files = match merged {
         Merged::Conflicts(files) => files,
         Merged::Done => {
@@ -92,27 +96,7 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
 /// Returns the branch that merges go to: the one named, the one set, that of the milestone where the
 /// project has one, or else the one that is checked out in the main root.
 pub(super) fn target(context: &Context, git: &Git, into: Option<&str>) -> Result<String, Failure> {
-    let config = context.config()?;
-    let set = config.value("git.target").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let settings = config.settings();
-    let target = match into.or(set) {
-        Some(name) => Some(name.to_owned()),
-        None if settings.branching_strategy == "milestone" => {
-            let roadmap = context.load("ROADMAP.md")?.unwrap_or_default();
-            settings.milestone_branch(&current_milestone(&roadmap))
-        }
-        None => git.current_branch()?,
-    };
-    let target = target.ok_or_else(|| {
-        Failure::refused("no branch is checked out in the main root, so the target is not known")
-            .hint("name it with --into BRANCH")
-    })?;
-    if !git.branch_exists(&target)? {
-        let name = target.escape_debug();
-        return Err(Failure::refused(format!("there is no branch `{name}` to merge into"))
-            .hint(format!("git branch '{name}' makes it; --into names another one")));
-    }
-    Ok(target)
+    Ok(mow_engine::lead::target(&context.project, git, into)?.0)
 }
 
 /// Merges in the main root, where the target is checked out.
@@ -136,54 +120,23 @@ fn in_root(git: &Git, job: &Job, abort: bool) -> Result<Merged, Failure> {
     Ok(Merged::Conflicts(conflicts))
 }
 
-/// Merges without a checkout and moves the target there.
-fn aside(git: &Git, job: &Job) -> Result<Merged, Failure> {
-    let Job { branch, into, message } = job;
-    let commit_of = |name: &str| -> Result<String, Failure> {
-        let commit = git.commit_of(&format!("refs/heads/{name}"))?;
-        commit.ok_or_else(|| Failure::refused(format!("branch {name} has no commits")))
-    };
-    let (ours, theirs) = (commit_of(into)?, commit_of(branch)?);
-    if git.is_ancestor(&theirs, &ours)? {
-        return Ok(Merged::Done);
+/// Merges the way a run does it, without a checkout, and lets the target follow.
+fn aside(context: &Context, number: &PhaseNumber, job: &Job) -> Result<Merged, Failure> {
+    let exe = this_program()?;
+    let (project, phases) = (&context.project, std::slice::from_ref(number));
+    let into = Some(job.into.as_str());
+    let handled = by_hand(ByHand { project, exe: &exe, phases, into, dry_run: false })?;
+    if let Some((reason, command)) = handled.behind {
+        let message = format!("{} cannot move: {reason}", job.into);
+        return Err(Failure::refused(message).hint(command));
     }
-    let options = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
-    let answer = git.ask(&[&options[..], &[&ours, &theirs]].concat())?;
-    let mut names = parse_names(&answer.stdout).into_iter();
-    let tree = names.next().filter(|_| matches!(answer.code, Some(0 | 1)));
-    let Some(tree) = tree else {
-        return Err(Failure::refused(format!(
-            "git could not merge {branch}: {}",
-            answer.complaint()
-        )));
-    };
-    if !answer.success {
-        return Ok(Merged::Conflicts(names.collect()));
+    match handled.phases.into_iter().next() {
+        Some((_, _, HandOutcome::Conflict { files, .. })) => {
+            Ok(Merged::Conflicts(files.into_iter().map(|file| file.path).collect()))
+        }
+        Some((_, _, HandOutcome::Failed { reason })) => {
+            Err(Failure::refused(format!("git could not merge {}: {reason}", job.branch)))
+        }
+        _ => Ok(Merged::Done),
     }
-    let mut words = vec!["commit-tree", &tree, "-p", &ours, "-p", &theirs, "-m", message];
-    if git.ask(&["config", "--type=bool", "--get", "commit.gpgsign"])?.text() == "true" {
-        words.push("-S");
-    }
-    let commit = git.run(&words)?.text();
-    advance(git, into, &commit, &ours)?;
-    Ok(Merged::Done)
-}
-
-/// Moves a branch forward: in its checkout if it has one, so that the files follow.
-fn advance(git: &Git, branch: &str, commit: &str, from: &str) -> Result<(), Failure> {
-    let full = format!("refs/heads/{branch}");
-    let worktrees = git.worktrees()?;
-    let place = worktrees.iter().find(|worktree| worktree.branch.as_ref() == Some(&full));
-    let Some(place) = place else {
-        git.run(&["update-ref", "-m", "mow: worktree merge", &full, commit, from])?;
-        return Ok(());
-    };
-    let answer = Git::new(&place.path).ask(&["merge", "--ff-only", "--quiet", commit])?;
-    if answer.success {
-        return Ok(());
-    }
-    let (path, why) = (place.path.display(), answer.complaint());
-    Err(Failure::refused(format!("{branch} is checked out in {path} and cannot move: {why}")).hint(
-        format!("commit or stash the changes there, then git -C '{path}' merge --ff-only {commit}"),
-    ))
 }

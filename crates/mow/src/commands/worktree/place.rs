@@ -49,7 +49,7 @@ pub(super) fn main_root(context: &Context) -> Result<PathBuf, Failure> {
 
 /// Finds the home of the worktrees.
 pub(crate) fn home(context: &Context) -> Result<Home, Failure> {
-    let resolved = Home::resolve(&main_root(context)?, &context.config()?);
+    let resolved = Home::resolve(&main_root(context)?, &context.config()?, &context.project.tag());
     resolved.map_err(|error| {
         Failure::refused(error.to_string()).hint("mow config-set worktree.root .worktrees")
     })
@@ -62,7 +62,7 @@ pub(super) fn main_planning(context: &Context, root: &Path) -> PathBuf {
 
 /// Returns where the project lies below the top of its checkout.
 pub(super) fn below_top(project: &Project) -> PathBuf {
-    PathBuf::from(mow_store::claims::project_key(project))
+    project.below_top().to_path_buf()
 }
 
 /// The worktrees of the repository that are there.

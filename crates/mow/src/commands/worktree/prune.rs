@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
+use mow_host::phase_worktree::{self, Remove, Removed};
 use mow_store::claims::{self, Claims};
 use mow_store::manifest::{self as file, Worktree};
-use mow_store::worktree_home::{self, Home};
+use mow_store::worktree_home::Home;
 use mow_store::{disk, planning_copy};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -45,7 +46,8 @@ pub(super) fn run(context: &Context, yes: bool) -> Result<Output, Failure> {
     for (name, entry) in known {
         let path = path_of(&home, &name, &entry);
         let phase = entry.phase().or_else(|| home.phase_in(&name));
-        let branch = entry.text("branch").or_else(|| phase.as_ref().map(worktree_home::branch));
+        let branch =
+            entry.text("branch").or_else(|| phase.as_ref().map(|phase| home.branch(phase)));
         let branch = branch.unwrap_or_else(|| name.clone());
         let merged = is_merged(&git, &entry, &branch, &into)?;
         let kept = if merged {
@@ -139,15 +141,26 @@ fn planning_left(
 fn remove(home: &Home, git: &Git, judged: &mut Judged) -> Result<(), Failure> {
     let path = Path::new(&judged.path);
     if path.is_dir() {
-        // Without --force git itself refuses to remove anything that is not committed.
-        let arguments = [Path::new("worktree"), Path::new("remove"), path];
-        let answer = git.ask(&arguments)?;
-        if !answer.success {
-            judged.kept = Some(answer.complaint());
+        let (path, branch) = (path.to_path_buf(), judged.branch.clone());
+        let going = Remove { path, branch, delete_branch: false };
+        let removed = phase_worktree::remove(git.dir(), &going);
+        judged.kept = match removed {
+            Ok(Removed::Gone) => None,
+            Ok(Removed::Dirty) => Some("has uncommitted work".to_owned()),
+            Ok(Removed::Unmerged { commit }) => Some(format!("commit {commit} is on no branch")),
+            Ok(Removed::Submodules { names }) => {
+                let names = names.join(", ");
+                Some(format!("only it has the commits of the submodules {names}"))
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        if judged.kept.is_some() {
             return Ok(());
         }
     }
+    failpoint::reach("prune.removed");
     manifest::change(home, |old| Ok(file::remove_entry(old, &judged.name, &now())?))?;
+    failpoint::reach("prune.noted");
     judged.removed = true;
     Ok(())
 }

@@ -45,10 +45,14 @@ pub(super) fn push(context: &Context, phase: &str) -> Result<Output, Failure> {
     }
     let stash = {
         let _lock = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
-        git.stash_push(&format!("mow: phase {padded}"))?
+        let message = format!("mow: phase {padded}");
+        // Without changes there may be a stash of ours that nobody came to note.
+        git.stash_push(&message)?.map_or_else(|| git.stash_named(&message), |new| Ok(Some(new)))?
     };
     let Some(stash) = stash else { return Ok(refused(None, "nothing to stash")) };
+    failpoint::reach("stash.pushed");
     manifest::set(&home, &key, &[("stash_ref", json!(stash))])?;
+    failpoint::reach("stash.noted");
     Ok(Output::json(json!({ "stashed": true, "phase": padded, "stash_ref": stash })))
 }
 

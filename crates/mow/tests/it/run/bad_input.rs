@@ -88,6 +88,18 @@ fn a_flood_of_output_fills_neither_disk_nor_memory() {
 }
 
 #[test]
+fn a_flood_of_what_a_worker_itself_prints_does_not_fill_the_disk() {
+    let flood = "yes 'seed seed seed' | head -c 50000000 > /proc/$PPID/fd/2";
+    let field = field(&[sown("1", &[], flood)]);
+    field.run_all();
+    field.inspect();
+    let log = field.run_dir().unwrap().join("logs/01-1.log");
+    let text = fs::read(&log).unwrap();
+    assert!(text.starts_with(b"seed seed seed\n"), "it was written to");
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+}
+
+#[test]
 fn what_a_task_leaves_running_is_ended_with_its_phase() {
     let daemon = "setsid sh -c 'trap \"\" HUP; : > daemon; while :; do sleep 0.1; done' &\n\
                   while [ ! -e daemon ]; do sleep 0.01; done";

@@ -1,8 +1,12 @@
 //! A person edits planning files while they are in use: what was written stays, and counts.
 
+use std::time::Duration;
+
+use mow_store::disk::Lock;
+use mow_store::project::Project;
 use mow_testkit::field::{ALL, phase, plan, task};
 
-use super::{field, sown};
+use super::{answer_all, field, sown};
 
 #[test]
 fn a_phase_that_is_added_joins_in() {
@@ -105,4 +109,48 @@ fn a_circle_is_said_and_left_alone_until_it_is_mended() {
     assert!(status.success(), "{said}");
     assert!(said.contains("ROADMAP.md is left as it was: dependency cycle: 2 → 3 → 2"), "{said}");
     field.inspect();
+}
+
+#[test]
+fn a_roadmap_that_turns_bad_while_a_run_is_taken_up_stops_nothing() {
+    let phases = [sown("1", &[], "").undiscussed(), sown("2", &["1"], ""), sown("3", &["2"], "")];
+    let field = field(&phases);
+    field.ends(&ALL, 5); // phase 1 waits for answers
+    field.write(".planning/phases/01-field-1/remark.md", "A remark of a person.\n");
+    let mut lead = field.call(&["run", "--all", "--plain"]).on_terminal();
+    lead.wait_for("Commit them and go on?");
+    let good = field.text(".planning/ROADMAP.md");
+    field.edit(".planning/ROADMAP.md", "**Depends on**: Phase 1", "**Depends on**: Phase 3");
+    lead.type_in("y\n");
+    let (status, said) = lead.end();
+    assert!(said.contains("ROADMAP.md is left as it was: dependency cycle"), "{said}");
+    assert_eq!(status.code(), Some(5), "it still waits for answers: {said}");
+    field.write(".planning/ROADMAP.md", good);
+    answer_all(&field, "Barley.");
+    field.run_all();
+    field.inspect();
+}
+
+#[test]
+fn planning_files_that_somebody_keeps_locked_hold_up_no_worker() {
+    let tasks = vec![task("meet 1"), task("meet 2"), task("meet 3\necho 1 > crop")];
+    let field = field(&[phase("1", &[]).with(plan(tasks))]);
+    let lead = field.start(&ALL);
+    field.reached("1");
+    let project = Project::find(&field.root()).unwrap();
+    let lock = Lock::acquire(&project.lock_path(), Duration::from_secs(30)).unwrap();
+    for (point, done) in [("1", 1), ("2", 2)] {
+        field.open(point);
+        field.until_event(&format!("task {done}"), |event| {
+            event["report"]["report"] == "task_done" && event["report"]["task"] == done
+        });
+    }
+    drop(lock);
+    field.open("3");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    // A lead that waits for the lock gives up before it hears of the second task.
+    assert!(!said.contains("cannot write the planning files"), "{said}");
+    field.inspect();
+    assert!(field.text(".planning/STATE.md").contains("complete"));
 }

@@ -280,7 +280,7 @@ fn work_that_git_ignores() {
     let script = format!("echo crop > .gitignore; {HONEST}");
     let words = "what is ignored was changed and is not in files_modified";
     let field = lie(&script, &[rye(GROWN)], words);
-    assert!(!field.root().join(".worktrees/01-scratch").exists());
+    assert!(!field.root().join(".worktrees/01-fresh").exists());
 }
 
 #[test]
@@ -367,8 +367,8 @@ fn a_verification_by_the_wrong_hand() {
                   printf -- '---\\nstatus: passed\\n---\\n' > $MOW_PHASE_DIR/01-VERIFICATION.md";
     let plans = || {
         phase("1", &[])
-            .with(plan_of("01-01", &["test ! -e 01-02"]))
-            .with(plan_of("01-02", &[NOTHING]))
+            .with(plan_of("01-01 (new)", &["test ! -e 01-02"]))
+            .with(plan_of("01-02 (new)", &[NOTHING]))
     };
     let field = field_of(script, &[plans()]);
     refused(&field, 5, "1 of 4 checks do not hold, first: test ! -e 01-02");
@@ -378,6 +378,34 @@ fn a_verification_by_the_wrong_hand() {
         config.replace("\"executor\"", "\"verifier\": {\"command\": \"true\"}, \"executor\"");
     field.write(".planning/config.json", lazy);
     refused(&field, 1, "it left no VERIFICATION.md");
+}
+
+#[test]
+fn code_that_came_after_all_checks() {
+    let field = field_of(HONEST, &[rye(GROWN)]);
+    let config = field.text(".planning/config.json");
+    let late = "\"verifier\": {\"command\": \"echo weeds > crop; git commit -qam Late\"}, ";
+    let late = config.replace("\"executor\"", &format!("{late}\"executor\""));
+    field.write(".planning/config.json", late);
+    refused(&field, 1, "the verifier changed code, and nobody has checked that");
+}
+
+#[test]
+fn plans_side_by_side_are_watched_too() {
+    let sow = |id: &str| plan_of(id, &["test -e $MOW_PLAN"]);
+    let both = || [phase("1", &[]).with(sow("01-01")).with(sow("01-02"))];
+    for (lie, reason) in [
+        ("echo true > tests/grow.sh; git commit -q tests -m Tests", "evidence altered: tests/grow"),
+        ("echo > wild; git add wild; git commit -q wild -m Wild", "wild changed while plans"),
+        ("sed -i 's/test -e/true/' $MOW_PLAN_FILE", "01-02-PLAN.md: the check of task 1"),
+        ("git config core.hooksPath /dev/null", "it changed git's own settings: core.hookspath"),
+        ("git commit -q --amend -m Mine", "it rewrote history"),
+    ] {
+        let script = format!("echo > $MOW_PLAN; test $MOW_PLAN = 01-01 || {{ {lie}; }}");
+        let field = field_of(&script, &both());
+        refused(&field, 1, reason);
+        assert!(!field.code().contains_key("01-02"), "{lie}");
+    }
 }
 
 #[test]
@@ -393,7 +421,8 @@ fn the_folder_of_another_phase() {
 #[test]
 fn the_files_of_another_plan() {
     let script = "echo rye > crop; echo oats > oats";
-    let both = rye(GROWN).with(plan_of("oats", &[NOTHING]));
+    // One after the other, since they do not say clearly what they change.
+    let both = rye(GROWN).with(plan_of("oats (new)", &[NOTHING]));
     lie(script, &[both], "it changed oats, which belongs to plan 01-02");
 }
 

@@ -127,20 +127,43 @@ fn an_unreadable_plan_fails_until_it_is_mended() {
 }
 
 #[test]
-fn a_conflict_is_settled_in_the_worktree_and_merged_then() {
-    let field = field(&[sown("1", &[], "echo rye > both"), sown("2", &[], "echo oats > both")]);
-    let said = field.ends(&ALL, 5);
-    assert!(said.contains("Phase 2 cannot be merged: conflicts in both"), "{said}");
-    answer_all(&field, "retry");
-    field.ends(&ALL, 5); // Nobody has settled anything.
-    let worktree = field.root().join(".worktrees/p02");
-    let merge = said.lines().find_map(|line| line.split_once("worktree: git ")).expect(&said).1;
-    let at = ["-C", worktree.to_str().unwrap()];
-    let words: Vec<_> = merge.split(' ').collect();
-    field.git(&[&at[..], &words, &["-X", "ours", "--quiet"]].concat());
-    answer_all(&field, "retry");
-    field.run_all();
-    field.inspect();
-    assert_eq!(field.git(&["show", "main:both"]), "oats\n");
-    assert_eq!(field.trailers("Mow-Task").len(), 2);
+fn an_unfinished_run_keeps_its_target() {
+    let field = field(&[sown("1", &[], "").undiscussed()]);
+    field.git(&["branch", "other"]);
+    let into = |branch| ["run", "--all", "--yes", "--plain", "--into", branch];
+    field.ends(&into("main"), 5); // it waits for answers
+    field.ends(&into("main"), 5); // the same target is fine
+    let refused = field.ends(&into("other"), 1);
+    assert!(refused.contains("is for main, not for other"), "{refused}");
+    assert!(refused.contains("mow cancel"), "{refused}");
+    field.ends(&["cancel", "--yes"], 0);
+    field.ends(&ALL, 0); // that gives it up
+    let asked = field.ends(&into("other"), 5);
+    assert!(asked.contains("0 of 1 phases merged into other"), "{asked}");
+}
+
+#[test]
+fn what_was_cancelled_without_a_lead_does_not_come_back() {
+    let field = field(&[sown("1", &[], "false")]);
+    field.ends(&ALL, 1); // it fails
+    field.ends(&["cancel", "--yes"], 0);
+    let said = field.ends(&ALL, 0);
+    assert!(!said.contains("starts (attempt 2)"), "{said}");
+}
+
+#[test]
+fn the_overview_tells_what_a_run_holds_instead_of_calling_it_ready() {
+    let field = field(&[sown("1", &[], "").undiscussed(), sown("2", &[], "")]);
+    let before = field.ends(&[], 0);
+    assert!(before.contains("Ready      1 Field 1"), "{before}");
+    field.ends(&ALL, 5); // phase 1 waits for answers
+    let said = field.ends(&[], 0);
+    assert!(said.contains("In the run 1 Field 1 (waits for a person)"), "{said}");
+    assert!(!said.contains("Ready"), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_str(&field.run(&["--json"]).stdout).expect("it is JSON");
+    assert_eq!(
+        (&json["held"][0]["how"], &json["phases"]["ready"]),
+        (&"waits for a person".into(), &0.into())
+    );
 }

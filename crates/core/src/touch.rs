@@ -1,0 +1,66 @@
+//! Which files plans say they change, and whether two phases change the same ones.
+//!
+//! What people and agents write into `files_modified` is brought into one form first: paths below
+//! the root, a pattern cut back to the directory it is about. A directory covers all below it.
+
+#[cfg(test)]
+mod tests;
+
+/// The directory that everything is below.
+pub const EVERYTHING: &str = ".";
+
+/// Brings what plans say into one form: sorted, each path once.
+pub fn normalized<'a>(entries: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut all: Vec<_> = entries.into_iter().filter_map(|entry| normalize(entry)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Returns the path that an entry means; `None` for none, and for planning files, which phases
+/// never share.
+fn normalize(entry: &str) -> Option<String> {
+    let entry = entry.trim().trim_matches(['`', '"', '\'']);
+    // A remark behind the path: `src/a.rs (new)`.
+    let path = entry.split_once(" (").map_or(entry, |(path, _)| path).trim_end();
+    let is_word = |word: &&str| path.eq_ignore_ascii_case(word);
+    if path.is_empty() || ["none", "n/a", "tbd", "-"].iter().any(|word| is_word(&word)) {
+        return None;
+    }
+    let path = path.replace('\\', "/");
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            // Brackets are left: they are part of the names of routes in many projects.
+            pattern if pattern.contains(['*', '?', '{']) => break,
+            part => parts.push(part),
+        }
+    }
+    match parts.first() {
+        Some(&".planning") => None,
+        Some(_) => Some(parts.join("/")),
+        None => Some(EVERYTHING.to_owned()),
+    }
+}
+
+/// Finds a path that both change.
+pub fn common<'a>(a: &'a [String], b: &'a [String]) -> Option<&'a str> {
+    let below = |other: &'a [String], own: &'a [String]| {
+        own.iter().find(|path| is_below(path, other)).map(String::as_str)
+    };
+    below(a, b).or_else(|| below(b, a))
+}
+
+/// Returns whether all paths are among some others, or below them.
+pub fn covers(some: &[String], paths: &[String]) -> bool {
+    paths.iter().all(|path| is_below(path, some))
+}
+
+/// Returns whether a path, or a directory that it is in, is in a sorted list.
+fn is_below(path: &str, list: &[String]) -> bool {
+    let has = |path: &str| list.binary_search_by(|own| own.as_str().cmp(path)).is_ok();
+    let parents = path.match_indices('/').map(|(at, _)| &path[..at]);
+    has(path) || has(EVERYTHING) || parents.into_iter().any(has)
+}

@@ -1,0 +1,55 @@
+use super::*;
+
+fn of(entries: &[&str]) -> Vec<String> {
+    normalized(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>())
+}
+
+#[test]
+fn entries_get_one_form() {
+    for (entry, wanted) in [
+        ("src/a.rs", "src/a.rs"),
+        ("./src//a.rs", "src/a.rs"),
+        ("/src/a.rs", "src/a.rs"),
+        (" `src/a.rs` ", "src/a.rs"),
+        ("src/a.rs (new)", "src/a.rs"),
+        ("src\\a.rs", "src/a.rs"),
+        ("src/", "src"),
+        ("src/**", "src"),
+        ("src/*.rs", "src"),
+        ("src/{a,b}.rs", "src"),
+        ("src/b/../a.rs", "src/a.rs"),
+        ("app/[id]/page.tsx", "app/[id]/page.tsx"),
+        ("a b.txt", "a b.txt"),
+        ("**/*.rs", "."),
+        (".", "."),
+    ] {
+        assert_eq!(of(&[entry]), [wanted], "{entry}");
+    }
+    assert_eq!(of(&["", "None", "n/a", "-", ".planning/STATE.md"]), [""; 0]);
+    assert_eq!(of(&["b", "a", "./b"]), ["a", "b"]);
+}
+
+#[test]
+fn a_directory_covers_what_is_below_it() {
+    let common = |a: &[&str], b: &[&str]| {
+        let (a, b) = (of(a), of(b));
+        assert_eq!(common(&a, &b).is_some(), common(&b, &a).is_some());
+        common(&a, &b).map(str::to_owned)
+    };
+    assert_eq!(common(&["src/a.rs"], &["src/a.rs", "x"]).as_deref(), Some("src/a.rs"));
+    assert_eq!(common(&["src"], &["src/b/a.rs"]).as_deref(), Some("src/b/a.rs"));
+    assert_eq!(common(&["src/b/a.rs"], &["src/**"]).as_deref(), Some("src/b/a.rs"));
+    assert_eq!(common(&["."], &["x"]).as_deref(), Some("x"));
+    assert_eq!(common(&["src/a.rs"], &["src/a.rs.bak", "src2", "sr"]), None);
+    assert_eq!(common(&["src-x/a", "src/b"], &["src/a"]), None);
+    assert_eq!(common(&[], &["."]), None);
+}
+
+#[test]
+fn what_is_known_covers_what_is_below_it() {
+    assert!(covers(&of(&["."]), &of(&["a", "b/c"])));
+    assert!(covers(&of(&["b", "a"]), &of(&["a", "b/c"])));
+    assert!(covers(&[], &[]));
+    assert!(!covers(&of(&["b/c"]), &of(&["b"])));
+    assert!(!covers(&[], &of(&["."])));
+}

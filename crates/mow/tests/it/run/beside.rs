@@ -1,0 +1,171 @@
+//! Plans side by side in one worktree: really at the same time, and never in each other's way.
+#![expect(clippy::disallowed_methods, reason = "the tests write the user's hooks")]
+
+use std::fs;
+
+use mow_testkit::field::{ALL, Field, Phase, kill, marked, phase, plan, task};
+
+use super::{field, field_with};
+
+/// A phase with two plans, each of which leaves its own file, after a script.
+fn pair(first: &str, second: &str) -> Phase {
+    let sow = |file: &str, script: &str| {
+        let script = format!("{script}\necho {file} > {file}");
+        plan(vec![task(&script).check(&format!("test -s {file}"))]).changes(&[file])
+    };
+    phase("1", &[]).with(sow("a", first)).with(sow("b", second))
+}
+
+fn meeting() -> Phase {
+    pair("meet a", "meet b")
+}
+
+/// Fails unless the first plan is complete.
+const AFTER_FIRST: &str = "git log --format=%B | grep -q 'Mow-Plan: 01-01'";
+
+fn undisturbed() -> Field {
+    let quiet = field(&[meeting()]);
+    ["a", "b"].iter().for_each(|point| quiet.open(point));
+    quiet.run_all();
+    quiet.inspect();
+    quiet
+}
+
+#[test]
+fn plans_that_keep_out_of_each_others_way_run_at_the_same_time() {
+    let field = field(&[meeting()]);
+    let seen = field.sandbox.outside().join("seen");
+    let hook = field.top().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let look =
+        format!("#!/bin/sh\n(git diff --cached --name-only; echo .) >> {}\n", seen.display());
+    fs::write(&hook, look).unwrap();
+    mow_testkit::sandbox::make_executable(&hook);
+    let lead = field.start(&ALL);
+    field.reached("a");
+    field.reached("b");
+    // Both are at work now. The second comes to its end first.
+    field.open("b");
+    field.until_event("the second plan's task", |event| {
+        event["report"]["report"] == "task_done" && event["report"]["plan"] == "01-02"
+    });
+    let shown = field.run(&["ps", "--json"]).json();
+    let at: Vec<_> = shown["phases"][0]["at"].as_array().unwrap().iter().collect();
+    assert!(at.len() == 2 && at[1]["plan"] == "01-02", "{shown}");
+    assert_eq!(shown["phases"][0]["agents"], 4, "one phase has them all");
+    field.open("a");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    assert!(said.contains("plans 01-01, 01-02 run side by side"), "{said}");
+    field.inspect();
+    assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("a\n", "b\n"));
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.starts_with("b\n.\na\n.\n"), "each hook sees one plan's files: {seen}");
+    let proof = field.records("01-1.ndjson");
+    let places =
+        ["gather", "check_plan\",\"plan\":\"01-01", "check_plan\",\"plan\":\"01-02"].map(|what| {
+            proof.iter().position(|record| record.body.contains(&format!("\"effect\":\"{what}")))
+        });
+    assert!(places.is_sorted() && places[0].is_some(), "checked when all rest: {places:?}");
+}
+
+#[test]
+fn plans_in_each_others_way_run_in_order() {
+    let sow = |file: &str, script: &str| {
+        plan(vec![task(&format!("{script}\necho {file} > {file}"))]).changes(&["beds"])
+    };
+    let plans = phase("1", &[])
+        .with(sow("beds/a", "mkdir -p beds"))
+        .with(sow("beds/b", AFTER_FIRST).changes(&["beds/b"]));
+    let field = field(&[plans]);
+    field.run_all();
+    field.inspect();
+}
+
+#[test]
+fn plans_that_declare_nothing_run_in_order() {
+    let sow = |file: &str, script: &str| plan(vec![task(&format!("{script}\necho 1 > {file}"))]);
+    let field = field(&[phase("1", &[]).with(sow("a", "")).with(sow("b", AFTER_FIRST))]);
+    field.run_all();
+    field.inspect();
+}
+
+#[test]
+fn settings_make_plans_run_in_order() {
+    let configs = [
+        r#""parallelization": false"#,
+        r#""parallelization": {"enabled": false}"#,
+        r#""parallelization": {"enabled": true, "plan_level": false}"#,
+        r#""multi_phase": {"max_agents": 1}"#,
+    ];
+    for config in configs {
+        let field = field_with(config, &[pair("", AFTER_FIRST)]);
+        field.run_all();
+        field.inspect();
+    }
+}
+
+#[test]
+fn a_worker_killed_in_the_middle_keeps_what_was_left_and_goes_on() {
+    let field = field(&[pair("echo half > a\nmeet a", "echo half > b\nmeet b")]);
+    let lead = field.start(&ALL);
+    field.reached("a");
+    field.reached("b");
+    field.open("b");
+    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
+    let run = field.run_id();
+    marked(&run).into_iter().for_each(kill);
+    field.until_moved("1", "waiting");
+    field.open("a");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    field.equals(&undisturbed());
+    let again = field.records("01-2.ndjson");
+    let ran = |plan: &str| {
+        let intent = format!("\"effect\":\"run_task\",\"plan\":\"{plan}\"");
+        again.iter().any(|record| record.body.contains(&intent))
+    };
+    assert!(ran("01-01") && !ran("01-02"), "only what was not committed runs again");
+    let checked = |plan: &str| {
+        let intent = format!("\"effect\":\"check_plan\",\"plan\":\"{plan}\"");
+        again.iter().any(|record| record.body.contains(&intent))
+    };
+    assert!(checked("01-02"), "what was committed unchecked is checked before it counts");
+    let kept = field.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue"]);
+    let kept = kept.lines().next().expect("what the task had written is kept");
+    assert_eq!(field.git(&["show", &format!("{kept}:a")]), "half\n");
+}
+
+#[test]
+fn what_nobody_declared_is_kept_and_told() {
+    let field = field(&[pair("echo wild > weeds", "")]);
+    let ran = field.ends(&ALL, 1);
+    let words = "weeds changed while plans 01-01, 01-02 ran side by side, and none of them has it \
+                 in files_modified, kept as refs/mow/rescue/";
+    assert!(ran.contains(words), "{ran}");
+    let kept = field.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue"]);
+    let kept = kept.lines().next().expect("nothing is lost");
+    assert_eq!(field.git(&["show", &format!("{kept}:weeds")]), "wild\n");
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.code().keys().collect::<Vec<_>>(), ["README.md", "a", "b"]);
+}
+
+#[test]
+fn work_that_does_not_pass_is_undone_and_done_again_alone() {
+    let dry = "test -e ../../rain || echo dust > a\ntest -e ../../rain || exit 0";
+    let field = field(&[phase("1", &[])
+        .with(plan(vec![task(&format!("{dry}\necho a > a")).check("grep -q a a")]).changes(&["a"]))
+        .with(plan(vec![task("echo b > b").check("grep -q b b")]).changes(&["b"]))]);
+    let ran = field.ends(&ALL, 1);
+    assert!(ran.contains("plan 01-01, task 1: its check `grep -q a a` failed, exit 1"), "{ran}");
+    field.write("rain", "");
+    field.run_all();
+    assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("a\n", "b\n"));
+    assert_eq!(
+        field.trailers("Mow-Undone").into_iter().collect::<Vec<_>>(),
+        [("01-01/1".to_owned(), 1)]
+    );
+    let done = field.trailers("Mow-Task");
+    assert_eq!((done["01-01/1"], done["01-02/1"]), (2, 1), "undone once, and done again");
+}

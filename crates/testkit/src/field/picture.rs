@@ -1,0 +1,133 @@
+//! What a run leaves behind, as text in which two runs can be compared: all that says when, how long,
+//! which commit or which attempt is masked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::Field;
+
+/// What differs between any two runs, and what stands for it. In this order: a run's name has a
+/// date in it.
+const MASKS: [(&str, &str); 9] = [
+    (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
+    (r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?", "TIME"),
+    (r"\d{4}-\d{2}-\d{2}", "DATE"),
+    (r"\b[0-9a-f]{7,64}\b", "HASH"),
+    (r"\b\d+(\.\d+)? ?(min|ms|s|h)\b", "DURATION"),
+    (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
+    // How often the lead was away is about the disturbance.
+    (r"(?m)^.*The lead has not answered for .*\n", ""),
+    // Whose worker died while it looked ahead does the same again in its turn.
+    (r"(?m)^\+?\n\+?<!-- Made ahead on .*\n", ""),
+    (r"(?m)^@@ .* @@", "@@"),
+];
+
+/// How commits of planning files end that need not be commits of their own: no mark depends on them.
+const FOLDED: [&str; 4] = ["): context", "): researcher", "): planner", "): what was done ahead"];
+
+/// The diff of everything against nothing shows all files of a commit in one go.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+impl Field {
+    /// The repository and its planning files, each part under a name.
+    pub fn picture(&self) -> BTreeMap<String, String> {
+        let masks = MASKS.map(|(what, with)| (Regex::new(what).expect("it is fixed"), with));
+        let outside = fs::canonicalize(self.sandbox.outside()).expect("it is there");
+        let outside = outside.to_string_lossy().into_owned();
+        let masked = |text: &str| {
+            let text = text.replace(&outside, "OUTSIDE");
+            masks.iter().fold(text, |text, (what, with)| what.replace_all(&text, *with).into())
+        };
+        let mut parts = BTreeMap::new();
+        for branch in self.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]).lines() {
+            let all = self.git(&["diff", "--no-color", "--no-renames", EMPTY_TREE, branch]);
+            parts.insert(branch.to_owned(), all);
+            // Phases side by side end in any order. What was written and not committed yet goes in
+            // with the next commit.
+            let subjects = self.git(&["log", "--format=%s", branch]);
+            let is_own = |subject: &&str| !FOLDED.iter().any(|end| subject.ends_with(end));
+            let mut subjects: Vec<_> = subjects.lines().filter(is_own).collect();
+            subjects.sort_unstable();
+            parts.insert(format!("commits of {branch}"), subjects.join("\n"));
+        }
+        let worktrees = self.git(&["worktree", "list", "--porcelain"]);
+        parts.insert("worktrees".to_owned(), worktrees);
+        let refs = self.git(&["for-each-ref", "--format=%(refname)", "refs/mow/run", "refs/stash"]);
+        parts.insert("references".to_owned(), refs);
+        let claims = self.top().join(".git/mow/claims.json");
+        parts.insert("claims".to_owned(), fs::read_to_string(claims).unwrap_or_default());
+        for path in self.files_below(&self.root()) {
+            let name = path.strip_prefix(self.root()).unwrap_or(&path).to_string_lossy();
+            // The dashboard's files are a log of what happened, disturbances included; the shared
+            // files in a worktree are as they were at some moment.
+            let is_copy = name.starts_with(".worktrees/")
+                && ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"].iter().any(|n| name.ends_with(n));
+            if !name.contains("dashboard-") && !is_copy {
+                let bytes = fs::read(&path).unwrap_or_default();
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                // Phases side by side get their worktrees in any order.
+                let is_manifest = name.ends_with("manifest.json");
+                let text = if is_manifest { sorted(&text) } else { text };
+                parts.insert(name.to_string(), text);
+            }
+        }
+        parts.into_iter().map(|(name, text)| (masked(&name), masked(&text))).collect()
+    }
+
+    /// Temporary files that nobody removed, in the project, its worktrees and the engine's directory.
+    pub fn strays(&self) -> Vec<PathBuf> {
+        let mut all = self.files_below(&self.top());
+        all.extend(self.files_below(&self.top().join(".git/mow")));
+        all.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(".mow-tmp-")
+        });
+        all
+    }
+
+    /// The engine's locks that somebody holds.
+    pub fn held(&self) -> Vec<PathBuf> {
+        let mut all = self.files_below(&self.top().join(".git/mow"));
+        all.retain(|path| path.extension().is_some_and(|end| end == "lock"));
+        all.retain(|path| mow_store::disk::is_locked(path).expect("it can be asked"));
+        all
+    }
+
+    /// All files below a directory but those of git, and no links.
+    fn files_below(&self, top: &Path) -> Vec<PathBuf> {
+        let (mut files, mut folders) = (Vec::new(), vec![top.to_path_buf()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && entry.file_name() != ".git" {
+                    folders.push(entry.path());
+                } else if kind.is_file() && entry.file_name() != ".git" {
+                    files.push(entry.path());
+                }
+            }
+        }
+        files.sort_unstable();
+        files
+    }
+}
+
+/// JSON as lines of paths and values, in order.
+fn sorted(text: &str) -> String {
+    fn lines(at: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(key, value)| lines(&format!("{at}/{key}"), value, found));
+            }
+            other => found.push(format!("{at}: {other}")),
+        }
+    }
+    let Ok(value) = serde_json::from_str(text) else { return text.to_owned() };
+    let mut found = Vec::new();
+    lines("", &value, &mut found);
+    found.sort_unstable();
+    found.join("\n")
+}
