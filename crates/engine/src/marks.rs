@@ -135,16 +135,33 @@ impl Ledger {
         self.made.insert(effect, commit.to_owned());
     }
 
-    fn has_made(&self, mark: &Mark, commit: &str, link: &str) -> bool {
+    fn has_made(&self, mark: &Mark, commit: &str, link: &str) -> Made {
         let made = |id: &u64| self.made.get(id).map(String::as_str);
         let Some(root) = &self.root else {
             // Of before there were seals.
-            return self.begun.iter().any(|(id, own)| own == mark && made(id) == Some(commit));
+            let is_known =
+                self.begun.iter().any(|(id, own)| own == mark && made(id) == Some(commit));
+            return if is_known { Made::ToItsEnd } else { Made::No };
         };
         let number = seal::number(root, link);
-        let Some(id) = number.filter(|id| self.begun.get(id) == Some(mark)) else { return false };
-        made(&id).map_or(!self.own, |made| made == commit)
+        let Some(id) = number.filter(|id| self.begun.get(id) == Some(mark)) else {
+            return Made::No;
+        };
+        match made(&id) {
+            Some(known) if known == commit => Made::ToItsEnd,
+            None if !self.own => Made::Unrecorded,
+            _ => Made::No,
+        }
     }
+}
+
+/// Whether an attempt made a commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Made {
+    No,
+    /// It did, and died before the effect came to its end.
+    Unrecorded,
+    ToItsEnd,
 }
 
 /// Reads a journal as far as it is sound.
@@ -174,6 +191,8 @@ pub(crate) struct Marks {
     pub(crate) unchecked: BTreeSet<String>,
     /// Tasks that were undone, of which some may have been done again.
     pub(crate) undone: BTreeSet<(String, usize)>,
+    /// The last task, when its commit may not have been checked any more.
+    pub(crate) unproven: Option<(String, usize)>,
     /// The commits that close the phase.
     pub(crate) closing: Vec<String>,
     /// All commits with a mark that counts, newest first.
@@ -201,18 +220,18 @@ impl Marks {
             }
             for (key, value) in &one.trailers {
                 let Some(mark) = parse_mark(key, value) else { continue };
-                if counts(&one, &mark, whose, ledgers)? {
-                    marks.take(&one, mark, value);
-                } else {
-                    marks.forged.push(one.commit.clone());
+                match made(&one, &mark, whose, ledgers)? {
+                    Made::No => marks.forged.push(one.commit.clone()),
+                    made => marks.take(&one, mark, value, made),
                 }
             }
         }
         Ok(marks)
     }
 
-    fn take(&mut self, one: &Trailed, mark: Mark, value: &str) {
+    fn take(&mut self, one: &Trailed, mark: Mark, value: &str, made: Made) {
         let commit = one.commit.clone();
+        let is_last = self.commits.is_empty();
         if self.commits.last() != Some(&commit) {
             self.commits.push(commit.clone());
         }
@@ -227,6 +246,8 @@ impl Marks {
                 }
                 if one.value(BESIDE_KEY) == Some(value) {
                     self.unchecked.insert(task.0.clone());
+                } else if is_last && made == Made::Unrecorded {
+                    self.unproven = Some(task.clone());
                 }
                 self.tasks.insert(task, commit);
             }
@@ -235,17 +256,17 @@ impl Marks {
 }
 
 /// Returns whether a worker of the attempt that a commit names has made it.
-fn counts(
+fn made(
     one: &Trailed,
     mark: &Mark,
     (run, phase): (&RunDir, &PhaseNumber),
     ledgers: &mut Ledgers,
-) -> Result<bool, EngineError> {
+) -> Result<Made, EngineError> {
     let name = one.value(RUN_KEY).unwrap_or(run.run());
     let Some(attempt) = one.value(ATTEMPT_KEY).and_then(|attempt| attempt.parse().ok()) else {
-        return Ok(false);
+        return Ok(Made::No);
     };
-    let Ok(of) = run.sibling(name) else { return Ok(false) };
+    let Ok(of) = run.sibling(name) else { return Ok(Made::No) };
     let key = (name.to_owned(), attempt);
     if !ledgers.contains_key(&key) {
         ledgers.insert(key.clone(), Ledger::load(&of, phase, attempt)?);

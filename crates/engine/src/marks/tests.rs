@@ -62,11 +62,15 @@ impl Bench {
         self.seals.link(number).unwrap().to_owned()
     }
 
-    /// Returns the commits that count, and how many do not.
-    fn marks(&self) -> (Vec<String>, usize) {
+    fn load(&self) -> Marks {
         let whose = (&self.run, &PhaseNumber::whole(1));
         let range = [self.base.as_str(), "HEAD"];
-        let marks = Marks::load(&self.git, range, whose, &mut Ledgers::new()).unwrap();
+        Marks::load(&self.git, range, whose, &mut Ledgers::new()).unwrap()
+    }
+
+    /// Returns the commits that count, and how many do not.
+    fn marks(&self) -> (Vec<String>, usize) {
+        let marks = self.load();
         assert!(marks.is_based);
         (marks.commits, marks.forged.len())
     }
@@ -77,7 +81,9 @@ fn a_commit_counts_also_when_a_crash_came_before_its_record() {
     let mut bench = Bench::new(true);
     let first = bench.commit("1", &bench.link(3));
     assert_eq!(bench.marks(), (vec![first.clone()], 0));
+    assert_eq!(bench.load().unproven, Some(("01-01".to_owned(), 1)), "nobody knows of its check");
     bench.finish(3, &first);
+    assert_eq!(bench.load().unproven, None);
     let second = bench.commit("2", &bench.link(4));
     assert_eq!(bench.marks(), (vec![second, first], 0));
 }

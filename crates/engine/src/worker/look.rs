@@ -101,7 +101,10 @@ impl Desk {
         for id in &all {
             let plan = self.plan(id)?;
             let closed = marks.plans.contains_key(id) || older.contains(id);
-            let done = |(of, task): &(String, usize)| (of == id).then_some(*task);
+            let done = |key: &(String, usize)| {
+                // What nobody has seen checked is begun again, which then only checks it.
+                (key.0 == *id && marks.unproven.as_ref() != Some(key)).then_some(key.1)
+            };
             let known = plan.depends_on.iter().filter_map(|other| other.resolve(&number, &all));
             plans.push(FoundPlan {
                 wave: plan.wave,

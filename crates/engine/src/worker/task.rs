@@ -43,13 +43,13 @@ impl Desk {
         };
         let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
         let job = Job { task, label: &label, env: &env, files: &[] };
-        if let Some(commit) = self.marks()?.tasks.get(&(plan.to_owned(), number)) {
-            // Committed by somebody who perhaps could not check it any more. If others came behind
-            // it, it was.
-            if *commit == self.head()? {
-                return self.check_or_undo(&job, Some(commit.clone()), None);
+        let (marks, key) = (self.marks()?, (plan.to_owned(), number));
+        if let Some(commit) = marks.tasks.get(&key) {
+            let commit = Some(commit.clone());
+            if marks.unproven == Some(key) {
+                return self.check_or_undo(&job, commit, None);
             }
-            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
+            return Ok(Outcome::Committed { commit });
         }
         if let Some(reason) = self.moved()? {
             return Ok(Outcome::Failed { reason });
@@ -91,7 +91,9 @@ impl Desk {
         let gap = self.check(job, fresh)?;
         failpoint::reach("task.checked");
         let Some(reason) = gap else { return Ok(Outcome::Committed { commit }) };
-        if let Some(commit) = commit {
+        // What people have committed behind it stays.
+        if let Some(commit) = commit.filter(|commit| self.head().is_ok_and(|head| head == *commit))
+        {
             self.git().plumbing().run(&["reset", "--quiet", "--soft", &format!("{commit}^")])?;
             self.trust().head = None;
         }
