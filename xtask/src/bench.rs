@@ -32,6 +32,9 @@ struct Bench {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if arguments.first().is_some_and(|word| word == "trust") {
+        return print_trust(&arguments[1..]);
+    }
     let runs = parse_runs(arguments)?;
     let memory = Path::new("/dev/shm");
     let memory = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
@@ -56,7 +59,7 @@ fn parse_runs(arguments: &[String]) -> Result<usize> {
             Ok(runs) if runs > 0 => Ok(runs),
             _ => bail!("--runs needs a number above 0, not {count:?}"),
         },
-        _ => bail!("usage: cargo xtask bench [--runs N]"),
+        _ => bail!("usage: cargo xtask bench [--runs N] | cargo xtask bench trust [ROUNDS]"),
     }
 }
 
@@ -94,6 +97,19 @@ fn print_costs(mow: &Path) -> Result<()> {
         println!("n/a");
     }
     Ok(())
+}
+
+/// Prints what runs lose, how they recover, whether lies pass, and what a phase costs beside git.
+fn print_trust(arguments: &[String]) -> Result<()> {
+    println!("building the release programs");
+    let mow = repo::build("mow", "mow", "release")?;
+    let trust = repo::build("mow-testkit", "trust", "release")?;
+    println!("\n{:44} {:>16} {:>24}", "trust", "mow", "limit");
+    let status = Command::new(trust).arg(&mow).args(arguments).status();
+    if !status.context("cannot run trust")?.success() {
+        bail!("not all of it could be measured");
+    }
+    print_costs(&mow)
 }
 
 /// What the engine's decisions cost; that needs no program to compare with.

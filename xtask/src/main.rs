@@ -32,7 +32,11 @@ const TASKS: &[Task] = &[
     Task { name: "soak", about: "the same tests with far larger counts", run: soak::run },
     Task { name: "fuzz", about: "run the fuzz targets [TARGET] [--seconds N]", run: fuzz::run },
     Task { name: "tidy", about: "the house rules that no compiler checks", run: tidy::run },
-    Task { name: "bench", about: "ratios to a bare program [--runs N]", run: bench::run },
+    Task {
+        name: "bench",
+        about: "ratios to a bare program [--runs N]; what can be trusted [trust]",
+        run: bench::run,
+    },
     Task {
         name: "corpus",
         about: "score roadmap reading on MOW_CORPUS [--verbose] [--held-out]",

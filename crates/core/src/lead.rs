@@ -11,6 +11,7 @@ mod audit;
 mod command;
 mod decide;
 mod event;
+mod failure;
 mod index;
 mod overlap;
 mod schedule;
@@ -273,6 +274,8 @@ pub struct Lead {
     failures: u32,
     /// When a worker was last started.
     last_start: Option<u64>,
+    /// When the target branch was last let follow.
+    last_follow: Option<u64>,
     next_effect: u64,
     /// Phases that hold a slot.
     live: BTreeSet<PhaseNumber>,
@@ -337,6 +340,7 @@ impl Default for Lead {
             commands_through: None,
             failures: 0,
             last_start: None,
+            last_follow: None,
             next_effect: 0,
             live: BTreeSet::new(),
             asked: BTreeMap::new(),

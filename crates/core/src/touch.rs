@@ -23,8 +23,8 @@ fn normalize(entry: &str) -> Option<String> {
     let entry = entry.trim().trim_matches(['`', '"', '\'']);
     // A remark behind the path: `src/a.rs (new)`.
     let path = entry.split_once(" (").map_or(entry, |(path, _)| path).trim_end();
-    let is_word = |word: &&str| path.eq_ignore_ascii_case(word);
-    if path.is_empty() || ["none", "n/a", "tbd", "-"].iter().any(|word| is_word(&word)) {
+    let nothing = ["", "none", "n/a", "tbd", "-"];
+    if nothing.iter().any(|word| path.eq_ignore_ascii_case(word)) {
         return None;
     }
     let path = path.replace('\\', "/");

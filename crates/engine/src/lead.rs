@@ -303,6 +303,8 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
+        // A distance between starts spares the services of agents; plain scripts need none.
+        stagger_ms: config.value("roles").map_or(0, |_| default.stagger_ms),
         max_agents: agents,
         lookahead: lookahead(config),
         ..default

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use crate::commit::{self, CommitError, find_trailers, parse_trailers};
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, parse_names};
 use crate::rescue::{self, RescueError, Rescued};
 
 use conflict::{Found, merge_tree};
@@ -154,6 +154,10 @@ pub fn plan(git: &Git, merge: &Merge) -> Result<Planned, MergeError> {
     }
     let merged = merge_tree(git, &ours, &theirs)?;
     failpoint::reach("merge.tree.made");
+    if merged.conflicts.is_empty() && !merge.has_a_say(git, &ours, &theirs)? {
+        let ready = Ready { ours, theirs, tree: merged.tree, left_out: Vec::new() };
+        return Ok(Planned::Ready(ready));
+    }
     let (settled, open): (Vec<Found>, Vec<Found>) =
         merged.conflicts.into_iter().partition(|found| merge.settles(&found.conflict.path));
     let (joined, open) = merge.join_all(git, open)?;
@@ -177,7 +181,6 @@ pub fn settled(git: &Git, merge: &Merge, ours: &str, tree: &str) -> Result<Ready
 /// Makes the commit of a merge, which nobody can see yet.
 pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeError> {
     let git = &git.plumbing();
-    commit::identity_ok(git)?;
     let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)?;
     failpoint::reach("merge.commit.made");
     Ok(commit)
@@ -293,6 +296,25 @@ impl Merge {
     /// Returns whether a conflict in this file has an answer.
     fn settles(&self, path: &str) -> bool {
         self.is_own(path) || self.is_kept(path)
+    }
+
+    /// Returns whether anything of the result is not as git merges it: the branch changed files that
+    /// are kept, or an overlay is laid on top.
+    fn has_a_say(&self, git: &Git, ours: &str, theirs: &str) -> Result<bool, GitError> {
+        if !self.overlay.is_empty() {
+            return Ok(true);
+        }
+        let since = format!("{ours}...{theirs}");
+        let mut args = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
+        args.extend(["--no-ext-diff", &since, "--"]);
+        args.extend(self.keep_from_ours.iter().map(String::as_str));
+        if self.keep_from_ours.is_empty() {
+            return Ok(false);
+        }
+        let answer = git.ask(&args)?;
+        // Without a common ancestor git does not say; then everything is looked at.
+        let changed = parse_names(&answer.stdout);
+        Ok(!answer.success || changed.iter().any(|path| self.is_kept(path)))
     }
 
     /// Joins the files in conflict that can be; returns the rest.
@@ -440,12 +462,7 @@ fn merged_before(
     if !wanted.is_empty() {
         // The branch's own commits carry such trailers too; they are not on the first line.
         let not_theirs = format!("^{theirs}");
-        let base = git.ask(&["merge-base", ours, theirs])?.text();
-        let not_base = format!("^{base}");
-        let mut which = vec!["--first-parent", ours, &not_theirs];
-        if !base.is_empty() {
-            which.push(&not_base);
-        }
+        let which = ["--first-parent", ours, &not_theirs];
         if let Some(commit) = find_trailers(git, &which, &wanted)? {
             return Ok(Some(commit));
         }
@@ -472,6 +489,7 @@ fn commit_tree(
     if answer.success {
         return Ok(answer.text());
     }
+    commit::identity_ok(git)?;
     if sign {
         return Err(MergeError::Unsigned { said: answer.complaint() });
     }

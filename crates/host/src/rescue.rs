@@ -112,6 +112,13 @@ pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError>
     Err(RescueError::Crowded { prefix })
 }
 
+/// Takes a stash off the list once its work is back, and keeps it: what was staged in it may differ
+/// from what came back.
+pub fn drop_stash(git: &Git, name: &str, stash: &str) -> Result<(), RescueError> {
+    keep(git, name, stash)?;
+    Ok(git.stash_drop(stash)?)
+}
+
 /// Keeps a tree as a commit on top of another; what is kept so under this name already is found again.
 pub(crate) fn keep_tree(
     git: &Git,

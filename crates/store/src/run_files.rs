@@ -150,7 +150,9 @@ fn name(unique: &str, tag: &str) -> String {
 
 /// Returns the tag of the project that a run is for; empty for the one at the repository's top.
 pub fn tag(run: &str) -> &str {
-    run.split_once('.').map_or("", |(_, tag)| tag)
+    // What is no name of a run belongs to no project; it must not lead out of the directory either.
+    let named = run.split_once('.').filter(|_| is_plain_name(run));
+    named.map_or("", |(_, tag)| tag)
 }
 
 /// Lists the runs of all projects of a repository, oldest first. Their names begin with the time, so

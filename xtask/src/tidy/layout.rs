@@ -30,9 +30,10 @@ fn forgotten_files(files: &[SourceFile]) -> Vec<String> {
 fn is_crate_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
-        [.., "src", "lib.rs" | "main.rs"] | [.., "src", "bin", _] | [.., "tests", _, "main.rs"] => {
-            true
-        }
+        [.., "src", "lib.rs" | "main.rs"]
+        | [.., "src", "bin", _]
+        | [.., "src", "bin", _, "main.rs"]
+        | [.., "tests", _, "main.rs"] => true,
         [.., "tests", _] => !path.contains("/src/"),
         [.., "examples" | "benches" | "fuzz_targets", _] | [.., "build.rs"] => true,
         _ => false,

@@ -1,3 +1,5 @@
+//! Small roadmaps whose times can be worked out by hand.
+
 use super::*;
 use crate::graph::GraphNode;
 use crate::phase::PhaseNumber;

@@ -182,7 +182,10 @@ fn intend(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
             }
         }
         Effect::Merge { phase, .. } => lead.merging = Some(*phase),
-        Effect::Follow { .. } => lead.following = true,
+        Effect::Follow { .. } => {
+            lead.following = true;
+            lead.last_follow = Some(at);
+        }
         _ => {}
     }
 }

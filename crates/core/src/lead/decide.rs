@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::schedule::{self, list};
+use super::schedule;
 use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
 use crate::item::{Answer, Ask, Item, ItemKind, STUCK_CHOICES};
 use crate::machine::Decision;
@@ -15,10 +15,10 @@ use crate::report::{Brief, Halt, Note, Report};
 const LEFT: &str = "it left the roadmap";
 /// The answers that make a phase be tried again, and leave it.
 pub(super) const RETRY: &str = "retry";
-const GIVE_UP: &str = "give up";
+pub(super) const GIVE_UP: &str = "give up";
 /// The answers to the breaker.
 pub(super) const CONTINUE: &str = "continue";
-const STOP: &str = "stop";
+pub(super) const STOP: &str = "stop";
 
 /// A decision in the making.
 pub(super) struct Draft<'a> {
@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn ask(&mut self, phase: Option<PhaseNumber>, ask: Ask) {
+    pub(super) fn ask(&mut self, phase: Option<PhaseNumber>, ask: Ask) {
         if self.lead.asked.contains_key(&ask.key) {
             return;
         }
@@ -288,68 +288,8 @@ impl<'a> Draft<'a> {
         self.move_to(phase, Status::Waiting, "its worker died");
     }
 
-    fn fail(&mut self, track: &Track, reason: &str) {
-        let phase = track.spec.number;
-        self.move_to(phase, Status::Failed, &format!("{reason}{}", self.cascade(phase)));
-        self.ask(
-            Some(phase),
-            Ask {
-                key: format!("{phase}/failed#{}", track.attempt),
-                kind: ItemKind::Failed,
-                question: format!("Phase {phase} ({}) failed: {reason}", track.spec.name),
-                choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
-            },
-        );
-        let limit = self.lead.settings.circuit_breaker;
-        if limit > 0 && self.lead.failures + 1 >= limit && !self.lead.breaker {
-            self.open_breaker(phase);
-        }
-    }
-
-    /// Says what a failure holds back and what goes on: `; blocks 10, 11; 8 still running`.
-    fn cascade(&self, failed: PhaseNumber) -> String {
-        let (mut behind, mut queue) = (BTreeSet::new(), vec![failed]);
-        while let Some(number) = queue.pop() {
-            for dependent in self.lead.dependents.get(&number).into_iter().flatten() {
-                if behind.insert(*dependent) {
-                    queue.push(*dependent);
-                }
-            }
-        }
-        let behind: Vec<_> = behind.into_iter().collect();
-        let running: Vec<_> =
-            self.lead.live.iter().filter(|number| **number != failed).copied().collect();
-        let mut words = String::new();
-        if !behind.is_empty() {
-            words += &format!("; blocks {}", list(&behind));
-        }
-        if !running.is_empty() {
-            words += &format!("; {} still running", list(&running));
-        }
-        words
-    }
-
-    fn open_breaker(&mut self, phase: PhaseNumber) {
-        self.events.push(Event::Breaker { open: true });
-        let failures = self.lead.failures + 1;
-        let is_breaker = |item: &&Item| item.ask.kind == ItemKind::Breaker;
-        let earlier = self.lead.items.values().filter(is_breaker).count();
-        self.ask(
-            None,
-            Ask {
-                key: format!("breaker#{}", earlier + 1),
-                kind: ItemKind::Breaker,
-                question: format!(
-                    "{failures} phases failed, {phase} the last of them; nothing new is started"
-                ),
-                choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
-            },
-        );
-        self.halt_live(Some(phase));
-    }
-
     /// Lets all live phases but one end after what they are doing.
-    fn halt_live(&mut self, but: Option<PhaseNumber>) {
+    pub(super) fn halt_live(&mut self, but: Option<PhaseNumber>) {
         let live: Vec<_> = self.lead.live.iter().copied().filter(|n| Some(*n) != but).collect();
         for phase in live {
             self.halt(phase, Halt::Paused);

@@ -101,6 +101,8 @@ impl Lead {
         let is_free = self.settings.force || track.through.is_some();
         match track.touches() {
             _ if is_free => vec![touch::EVERYTHING.to_owned()],
+            // What it changes may have become known only after it was let begin.
+            Some(_) if self.in_the_way(track).is_some() => Vec::new(),
             Some(files) => files.to_vec(),
             None if self.is_alone(track) => vec![touch::EVERYTHING.to_owned()],
             None => Vec::new(),

@@ -9,6 +9,9 @@ use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
+/// How often the target branch follows while phases are at work.
+const FOLLOW_EVERY_MS: u64 = 1_000;
+
 /// One thing that may happen next.
 enum Next {
     /// A worker does not end by itself.
@@ -117,11 +120,26 @@ fn next(lead: &Lead, now: u64) -> Option<Next> {
     if lead.merging.is_some() || !lead.run_is_begun() {
         return None;
     }
-    if lead.is_over() && !lead.closed {
+    if closes(lead) {
         return lead.open.is_empty().then_some(Next::Close);
     }
+    follow_due(lead).is_some_and(|due| due <= now).then_some(Next::Follow)
+}
+
+/// Returns whether all that is left is to close the run.
+fn closes(lead: &Lead) -> bool {
+    lead.is_over() && !lead.closed
+}
+
+/// Returns when the target branch is to follow; `None` when it need not.
+///
+/// Each time costs a checkout of what is new, so merges that come quickly are followed together. Once
+/// nobody is at work it follows at once.
+fn follow_due(lead: &Lead) -> Option<u64> {
     let behind = lead.followed.as_ref() != Some(&lead.tip);
-    (behind && !lead.following).then_some(Next::Follow)
+    let rests = lead.live.is_empty();
+    let last = lead.last_follow.filter(|_| !rests);
+    (behind && !lead.following).then(|| last.map_or(0, |last| last + FOLLOW_EVERY_MS))
 }
 
 /// Returns the phase to merge next: one at a time, when its wave is closed.
@@ -159,7 +177,7 @@ fn next_ahead(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
 }
 
 /// Returns how many agents the next worker may have: an equal part of those that are free, with all
-/// that may start while it is at work.
+/// that may start while it is at work. One is left for each other worker, whatever it may come to.
 pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let Settings { max_agents, max_workers, .. } = lead.settings;
     let given: usize = lead.live().map(|track| track.agents).sum();
@@ -175,7 +193,8 @@ pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
     let ready = lead.ready.iter().map(|(_, number)| number);
     let soon: BTreeSet<_> =
         behind.filter(is_next).filter(is_free).chain(ready).take(slots).collect();
-    (free / (starting + soon.len())).max(1)
+    let left = max_agents.saturating_sub(max_workers.max(1) - 1);
+    (free / (starting + soon.len())).min(left).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {
@@ -186,7 +205,9 @@ pub(super) fn deadline(lead: &Lead) -> Option<u64> {
     let has_start = next_start(lead).is_some() || next_ahead(lead).is_some();
     let start = start_due(lead).filter(|_| has_start);
     let due = lead.dues.first().map(|(due, _)| *due);
-    due.into_iter().chain(start).min()
+    let may_follow = lead.merging.is_none() && lead.run_is_begun() && !closes(lead);
+    let follow = follow_due(lead).filter(|_| may_follow);
+    due.into_iter().chain(start).chain(follow).min()
 }
 
 impl Lead {

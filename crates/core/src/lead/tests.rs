@@ -309,7 +309,7 @@ fn a_journal_read_again_gives_the_same_state() {
     }
     let strip = |lead: &Lead| {
         let mut lead = lead.clone();
-        lead.last_start = None;
+        (lead.last_start, lead.last_follow) = (None, None);
         for track in lead.phases.values_mut() {
             (track.since, track.started, track.due) = (0, None, None);
         }

@@ -1,3 +1,5 @@
+//! What plans say, and what is meant.
+
 use super::*;
 
 fn of(entries: &[&str]) -> Vec<String> {

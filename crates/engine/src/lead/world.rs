@@ -26,6 +26,8 @@ use crate::drive::World;
 use crate::site::Site;
 use crate::watch::{self, Bell, LOOK_EVERY};
 
+/// How long a lead that takes up a run listens to workers that seem stuck.
+const HEAR_OUT_MS: u64 = 6_000;
 /// How long a roadmap must lack a phase before that is believed.
 const BELIEVE_LOSS_MS: u64 = 2_000;
 
@@ -75,6 +77,8 @@ pub(super) struct LeadWorld<'a> {
     /// Phases whose worktree was made ahead.
     ahead: BTreeSet<PhaseNumber>,
     foresight: Foresight,
+    /// When the run was taken up.
+    taken_up: u64,
     roadmap_seen: Option<(SystemTime, u64)>,
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
@@ -115,6 +119,7 @@ impl<'a> LeadWorld<'a> {
             hands,
             ahead: BTreeSet::new(),
             foresight: Foresight::default(),
+            taken_up: 0,
             roadmap_seen: None,
             lost_since: None,
             interrupts: 0,
@@ -150,6 +155,7 @@ impl<'a> LeadWorld<'a> {
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
         self.drawing.take_up(lead)?;
+        self.taken_up = self.clock.now();
         let config = self.site.config()?;
         self.health.hung_after(crate::site::minutes(&config, "multi_phase.stuck_after_min"));
         for track in lead.live() {
@@ -466,7 +472,11 @@ impl World<Lead> for LeadWorld<'_> {
         Ok(match lead.standing() {
             Standing::Moving => true,
             Standing::Done => false,
-            Standing::Waiting | Standing::Failed => self.stay && self.interrupts == 0,
+            Standing::Waiting | Standing::Failed => {
+                // Workers that seemed stuck to an earlier lead are given time to say otherwise.
+                let is_new = self.clock.now() < self.taken_up + HEAR_OUT_MS;
+                (self.stay || is_new && lead.live().next().is_some()) && self.interrupts == 0
+            }
         })
     }
 }

@@ -29,6 +29,7 @@ mod place;
 mod rescue;
 mod roadmap;
 mod roadmap_dag;
+mod roadmap_forecast;
 mod roadmap_phase;
 mod run;
 mod run_fixture;

@@ -173,6 +173,9 @@ fn a_worktree_is_used_again_with_its_stashed_work() {
     assert_eq!(project.text(".worktrees/p03/code.txt"), "work\n");
     assert_eq!(project.text(".worktrees/p03/new.txt"), "new\n");
     assert_eq!(project.git(".", &["stash", "list", "--format=%gs"]).trim(), "On main: mine");
+    // What was staged may differ from what came back, so the stash is kept.
+    let kept = project.git(".", &["for-each-ref", "--format=%(objectname)", "refs/mow/rescue"]);
+    assert_eq!(kept.trim(), hash);
     assert_eq!(manifest(&project, ".worktrees")["worktrees"]["p03"]["stash_ref"], Value::Null);
     mow(&project, ".", &["worktree", "stash", "9"]).refuses("no worktree");
 }
@@ -339,9 +342,16 @@ fn projects_of_one_repository_have_their_own_planning_in_a_worktree() {
     project.git(".", &["add", "."]);
     project.git(".", &["commit", "-qm", "two"]);
     project.write("a/.planning/STATE.md", "# changed\n");
-    answer(mow(&project, "a", &["worktree", "create", "3"]));
-    assert_eq!(project.text(".worktrees/p03/a/.planning/STATE.md"), "# changed\n");
-    assert_eq!(project.text(".worktrees/p03/b/.planning/STATE.md"), "# b\n");
+    for (folder, own, [other, committed]) in
+        [("a", "# changed\n", ["b", "# b\n"]), ("b", "# b\n", ["a", "# a\n"])]
+    {
+        let made = answer(mow(&project, folder, &["worktree", "create", "3"]));
+        let path = made["path"].as_str().expect("it says where");
+        let below = path.strip_prefix(&format!("{}/", project.root().display())).unwrap_or(path);
+        assert!(below.starts_with(&format!(".worktrees/{folder}-")), "{below}");
+        let text = |folder: &str| project.text(&format!("{below}/{folder}/.planning/STATE.md"));
+        assert_eq!((text(folder), text(other)), (own.to_owned(), committed.to_owned()));
+    }
     for folder in ["a", "b"] {
         assert_eq!(answer(mow(&project, folder, &["worktree", "claim", "3"]))["claimed"], true);
     }

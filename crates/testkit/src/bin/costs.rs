@@ -66,7 +66,7 @@ fn waiting(mow: &str, time: Duration) -> Result<Vec<Line>> {
     ])
 }
 
-/// A chain of six phases that spend a fifth of two seconds on research and 15 % on planning.
+/// A chain of six phases that spend a fifth of three seconds on research and 15 % on planning.
 fn looking_ahead(mow: &str) -> Vec<Line> {
     let chain = |lookahead: &str| {
         let phases: Vec<_> = (1..=6_u32)
@@ -77,13 +77,13 @@ fn looking_ahead(mow: &str) -> Vec<Line> {
             })
             .collect();
         let field = Field::new(mow, &phases);
-        let plan = phase("1", &[]).with(plan(vec![task("sleep 1.3")]));
+        let plan = phase("1", &[]).with(plan(vec![task("sleep 1.95")]));
         let files = plan.files(Path::new("/"));
         field.write("plan", &files[1].1);
         let config = format!(
             r#"{{"multi_phase": {{"lookahead": "{lookahead}"}}, "roles": {{
-            "researcher": {{"command": "sleep 0.4; echo found > $MOW_RESEARCH_FILE"}},
-            "planner": {{"command": "sleep 0.3; cp ../../plan $MOW_PHASE_DIR/0$MOW_PHASE-01-PLAN.md"}}
+            "researcher": {{"command": "sleep 0.6; echo found > $MOW_RESEARCH_FILE"}},
+            "planner": {{"command": "sleep 0.45; cp ../../plan $MOW_PHASE_DIR/0$MOW_PHASE-01-PLAN.md"}}
             }}}}"#
         );
         field.write(".planning/config.json", config);

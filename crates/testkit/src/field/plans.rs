@@ -158,6 +158,12 @@ impl Task {
         Self { check: check.to_owned(), ..self }
     }
 
+    /// Leaves out the check.
+    #[must_use]
+    pub fn unchecked(self) -> Self {
+        Self { check: String::new(), ..self }
+    }
+
     /// Makes it wait for a person.
     #[must_use]
     pub fn checkpoint(self, kind: &str) -> Self {
@@ -166,15 +172,22 @@ impl Task {
 
     fn render(&self, number: usize, id: &str, sync: &Path) -> String {
         let Self { script, check, kind } = self;
-        // `meet` stops a script at a point until the test lets it go on.
+        // `meet` stops a script at a point until the test lets it go on, or is over itself.
         let meet = format!(
-            "meet() {{ : > '{sync}'/at-$1; while [ ! -e '{sync}'/go-$1 ]; do sleep 0.01; done; }}",
+            "meet() {{ : > '{sync}'/at-$1; while [ ! -e '{sync}'/go-$1 ]; do \
+             [ -d '{sync}' ] || exit 9; sleep 0.01; done; }}",
             sync = sync.display()
         );
+        let verify = match check.as_str() {
+            "" => String::new(),
+            check => {
+                format!("  <verify>\n    <automated>{check}</automated>\n  </verify>\n")
+            }
+        };
         format!(
             "<task type=\"{kind}\">\n  <name>Task {number}: sow {id}</name>\n  <action>\n\
-             ```sh\n{meet}\n{script}\n```\n  </action>\n  <verify>\n    \
-             <automated>{check}</automated>\n  </verify>\n  <done>Sown</done>\n</task>\n\n"
+             ```sh\n{meet}\n{script}\n```\n  </action>\n{verify}  <done>Sown</done>\n\
+             </task>\n\n"
         )
     }
 }

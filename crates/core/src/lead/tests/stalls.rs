@@ -119,8 +119,9 @@ fn agents_are_shared_and_never_too_many() {
         ..Settings::default()
     };
     let free = |count: u32| (1..=count).map(|n| spec(&n.to_string(), &[])).collect::<Vec<_>>();
-    assert_eq!(shares(of(3, 4), free(1)), [4]);
-    assert_eq!(shares(of(3, 4), vec![spec("1", &[]), spec("2", &["1"])]), [4], "one at a time");
+    assert_eq!(shares(of(3, 4), free(1)), [2], "one is left for each other worker");
+    assert_eq!(shares(of(3, 4), vec![spec("1", &[]), spec("2", &["1"])]), [2], "one at a time");
+    assert_eq!(shares(of(1, 4), free(1)), [4], "there is no other");
     assert_eq!(shares(of(3, 4), free(5)), [1, 1, 2]);
     assert_eq!(shares(of(2, 8), free(5)), [4, 4]);
     assert_eq!(shares(of(4, 2), free(5)), [1, 1], "no more workers than agents");

@@ -1,5 +1,6 @@
 //! What is done for the lead and for the workers in the simulated world, and what is seen there.
 
+use mow_core::item::ItemKind;
 use mow_core::lead::{Clash, Command, Effect, Input, Outcome, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Halt, Note};
@@ -206,8 +207,13 @@ impl Sim {
             let is_at_it =
                 |process: &Process| process.alive && process.worker.stage >= Some(Stage::Execute);
             let status = lead.phases.get(number).map(|track| track.status);
-            matches!(status, Some(Status::Complete | Status::Merging))
-                || attempts.into_iter().any(|(_, process)| is_at_it(process))
+            let waits = matches!(status, Some(Status::Complete | Status::Merging));
+            // While its merge waited for a person it held nobody back.
+            let was_parked = lead
+                .items
+                .values()
+                .any(|item| item.phase == Some(*number) && item.ask.kind == ItemKind::Conflict);
+            waits && !was_parked || attempts.into_iter().any(|(_, process)| is_at_it(process))
         };
         let touches = |number: &PhaseNumber| {
             touch::common(&self.script.disks[number].files(), &own).is_some()

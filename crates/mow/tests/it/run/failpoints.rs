@@ -88,7 +88,10 @@ impl Quiet {
         let quiet = Play::new(plant(), Vec::new());
         play(&quiet);
         quiet.field.inspect();
-        let (picture, passed) = (quiet.field.picture(), quiet.passed());
+        let (picture, mut passed) = (quiet.field.picture(), quiet.passed());
+        // Whether a lead that a scene kills was just writing is chance. This point is passed for
+        // sure by whoever follows one that died at a point of a write.
+        passed.retain(|(point, _)| point != "disk.cleared");
         Self { play: quiet, picture, passed }
     }
 }
@@ -271,6 +274,8 @@ fn whoever_dies_at_any_point_leaves_nothing_lost_and_nothing_twice() {
     };
     let (pairs, why) = try_all(&sampled_pairs(count, &seen), &quiet, true);
     failed.extend(why);
+    // What they said is of no use when a case has failed.
+    drop(quiet);
     // Asked at run time, because clones may share what is built.
     let crate_dir = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
     let repository = Path::new(&crate_dir).join("../..");

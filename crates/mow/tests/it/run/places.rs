@@ -109,6 +109,9 @@ fn an_untracked_file_in_the_way_stays_and_the_branch_waits() {
 fn another_branch_that_is_checked_out_stays_as_it_is() {
     let field = field(&[sown("1", &[], "meet 1")]);
     let said = messed_up(&field, || {
+        // What is drawn while somebody changes branches may end up on either.
+        let row = "| executing | phase-01-worker | 0/1 |";
+        field.until(row, || field.text(".planning/STATE.md").contains(row).then_some(()));
         field.git(&["stash", "--quiet"]);
         field.git(&["checkout", "-q", "-b", "mine"]);
         field.write("README.md", "My own words.\n");

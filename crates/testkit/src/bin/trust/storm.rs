@@ -1,0 +1,99 @@
+//! Kills lead and workers at random moments, and looks at what is left when the same command has
+//! come to its end.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use mow_testkit::dice::Dice;
+use mow_testkit::field::{ALL, Field, Phase, kill, marked, phase, plan, task};
+
+use crate::Line;
+
+/// More kills than this in one round would only show that nothing can be done in no time.
+const KILLS_MAX: usize = 8;
+const TASKS: usize = 12;
+
+/// A diamond of phases, each with two plans of one or two tasks.
+fn diamond() -> Vec<Phase> {
+    let write = |number: &str, word: &str| task(&format!("echo {word} >> crop-{number}"));
+    let one = |number: &str, depends_on: &[&str]| {
+        phase(number, depends_on)
+            .with(plan(vec![write(number, "one"), write(number, "two")]))
+            .with(plan(vec![write(number, "three")]).wave(2))
+    };
+    vec![one("1", &[]), one("2", &["1"]), one("3", &["1"]), one("4", &["2", "3"])]
+}
+
+pub(crate) fn measure(mow: &str, rounds: usize) -> Result<Vec<Line>> {
+    let quiet = Field::new(mow, &diamond());
+    let start = Instant::now();
+    quiet.run_all();
+    let usual = start.elapsed();
+    let (mut kills, mut lost, mut twice, mut recovered) = (0, 0, 0, 0);
+    let mut resumed = Vec::new();
+    for round in 0..rounds {
+        let field = Field::new(mow, &diamond());
+        let mut dice = Dice::new(round as u64 + 1);
+        kills += disturb(&field, &mut dice, usual, &mut resumed)?;
+        let tasks = field.trailers("Mow-Task");
+        lost += TASKS.saturating_sub(tasks.len());
+        twice += tasks.values().filter(|count| **count > 1).count();
+        recovered += usize::from(field.code() == quiet.code());
+    }
+    resumed.sort();
+    let middle = resumed.get(resumed.len() / 2).copied().unwrap_or_default();
+    Ok(vec![
+        ("kill -9 of lead or worker", kills.to_string(), format!("in {rounds} rounds")),
+        ("lost work: tasks", lost.to_string(), "0".to_owned()),
+        ("done twice: tasks", twice.to_string(), "0".to_owned()),
+        ("recovery: rounds that end as undisturbed", format!("{recovered}/{rounds}"), "all".into()),
+        ("resume time, median", format!("{:.0} ms", middle.as_secs_f64() * 1e3), String::new()),
+    ])
+}
+
+/// Runs all phases and kills on the way; returns how often.
+fn disturb(
+    field: &Field,
+    dice: &mut Dice,
+    usual: Duration,
+    resumed: &mut Vec<Duration>,
+) -> Result<usize> {
+    let span = u64::try_from(usual.as_millis()).unwrap_or(u64::MAX).max(2);
+    for kills in 0..KILLS_MAX {
+        let started = Instant::now();
+        let taken_up = taken_up(field);
+        let mut lead = field.start(&ALL);
+        let wait = Duration::from_millis(dice.below(span / 2) + span / 10);
+        while started.elapsed() < wait && !lead.has_ended() {
+            if kills > 0 && self::taken_up(field) > taken_up && resumed.len() <= kills {
+                resumed.push(started.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if lead.has_ended() {
+            let (status, said) = lead.end();
+            match status.success() {
+                true => return Ok(kills),
+                false => bail!("the run failed: {said}"),
+            }
+        }
+        let others: Vec<u32> = match field.run_dir() {
+            Some(_) => {
+                marked(&field.run_id()).into_iter().filter(|pid| *pid != lead.pid()).collect()
+            }
+            None => Vec::new(),
+        };
+        match others.get(dice.below(3) as usize) {
+            Some(worker) => kill(*worker),
+            None => drop(lead),
+        }
+        // Killing a worker leaves the lead to go on; it is killed with the next throw.
+    }
+    field.run_all();
+    Ok(KILLS_MAX)
+}
+
+/// How often a lead has taken up the run.
+fn taken_up(field: &Field) -> usize {
+    field.events().iter().filter(|event| event["event"] == "taken_up").count()
+}
