@@ -1,4 +1,4 @@
-//! The examples of the standard, and every length around the edge of a block.
+//! The examples of the standard.
 
 use super::*;
 
@@ -12,10 +12,4 @@ fn the_examples_of_the_standard() {
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
     );
     check(&[b'a'; 1_000_000], "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
-
-#[test]
-fn padding_fits_at_every_length() {
-    let all: std::collections::BTreeSet<_> = (0..200).map(|n| sha256(&vec![7; n])).collect();
-    assert_eq!(all.len(), 200);
 }
