@@ -33,6 +33,10 @@ pub enum ItemKind {
     Stuck,
     /// A worker itself shows no sign of life.
     Hung,
+    /// An agent wants to do something that it may not do unasked.
+    Permission,
+    /// An agent cannot choose.
+    Question,
 }
 
 impl ItemKind {
@@ -50,6 +54,8 @@ impl ItemKind {
             Self::Breaker => "breaker",
             Self::Stuck => "stuck",
             Self::Hung => "hung",
+            Self::Permission => "permission",
+            Self::Question => "question",
         }
     }
 

@@ -20,6 +20,7 @@ pub mod machine;
 pub mod message;
 pub mod minutes;
 pub mod models;
+pub mod money;
 pub mod phase;
 pub mod report;
 pub mod roadmap;

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::Answer;
-use crate::report::{Brief, Halt, Note, Report};
+use crate::item::{Answer, Ask};
+use crate::report::{Brief, Halt, Note, Report, Spent};
 use crate::stage::Gates;
 
 /// A job that an agent does, or a command in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
+    /// Finds out what a person has to decide.
+    Discusser,
     /// Finds out what a phase needs.
     Researcher,
     /// Writes the plans.
@@ -26,12 +28,19 @@ pub enum Role {
 
 impl Role {
     /// All roles.
-    pub const ALL: [Self; 5] =
-        [Self::Researcher, Self::Planner, Self::PlanChecker, Self::Executor, Self::Verifier];
+    pub const ALL: [Self; 6] = [
+        Self::Discusser,
+        Self::Researcher,
+        Self::Planner,
+        Self::PlanChecker,
+        Self::Executor,
+        Self::Verifier,
+    ];
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Discusser => "discusser",
             Self::Researcher => "researcher",
             Self::Planner => "planner",
             Self::PlanChecker => "plan-checker",
@@ -238,6 +247,8 @@ pub enum Input {
     },
     /// The lead says something.
     Told(Note),
+    /// An agent used something that costs money.
+    Spent(Spent),
     /// The lead has not confirmed what it was told for too long.
     Unheard {
         /// What to note about it.
@@ -459,6 +470,26 @@ pub enum Outcome {
         task: usize,
         /// Why.
         reason: String,
+    },
+    /// People have to answer these first.
+    Asked {
+        /// The questions.
+        asks: Vec<Ask>,
+    },
+    /// Who does it cannot do it now, but after a while.
+    Later {
+        /// Why.
+        reason: String,
+        /// After how long, where somebody said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+    },
+    /// Trying again is of no use before a person has done something.
+    Hopeless {
+        /// What.
+        reason: String,
+        /// Whether it concerns all phases.
+        everybody: bool,
     },
     /// It was cut off.
     Interrupted,
