@@ -67,7 +67,7 @@ struct Talk<'a> {
     tools: Vec<ToolSpec>,
     session: Option<String>,
     meter: Meter,
-    /// What it was told and has not worked on yet.
+    /// What it was told since it began, and has not worked on yet.
     unheard: BTreeSet<String>,
     /// The question that was deferred, until its turn has ended.
     parking: Option<Ask>,
@@ -129,8 +129,8 @@ impl Talk<'_> {
             }
             "user" if line["parent_tool_use_id"].is_null() => self.pass_messages().map(|()| None),
             "system" => Ok(self.heard_system(line)),
-            "command_lifecycle" if text(line, "/state") != "queued" => {
-                if text(line, "/state") != "started" {
+            "command_lifecycle" => {
+                if matches!(text(line, "/state"), "completed" | "cancelled") {
                     self.unheard.remove(text(line, "/command_uuid"));
                 }
                 Ok(None)
@@ -302,6 +302,9 @@ impl Talk<'_> {
         {
             return Some(Ending::close(End::Parked { ask }));
         }
+        for uuid in line["user_message_uuids"].as_array().into_iter().flatten() {
+            self.unheard.remove(uuid.as_str().unwrap_or_default());
+        }
         let is_error = line["is_error"].as_bool().unwrap_or(false);
         let is_queued = line["queued_turn_count"].as_u64().unwrap_or(0) > 0;
         if !is_error && (is_queued || !self.unheard.is_empty()) {
@@ -396,19 +399,20 @@ impl Talk<'_> {
 
     fn pass_messages(&mut self) -> Result<(), AgentError> {
         for message in self.counterpart.messages() {
-            self.tell(&message)?;
+            let uuid = self.tell(&message)?;
+            self.unheard.insert(uuid);
         }
         Ok(())
     }
 
-    fn tell(&mut self, words: &str) -> Result<(), AgentError> {
+    fn tell(&mut self, words: &str) -> Result<String, AgentError> {
         let uuid = new_uuid();
         let message = json!({ "role": "user", "content": words });
         let line = json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "uuid": uuid,
         });
-        self.unheard.insert(uuid);
-        self.pump.say(&line)
+        self.pump.say(&line)?;
+        Ok(uuid)
     }
 
     fn request(&mut self, id: &str, request: &Value) -> Result<(), AgentError> {
