@@ -23,6 +23,7 @@ pub mod models;
 pub mod phase;
 pub mod report;
 pub mod roadmap;
+pub mod said;
 pub mod seal;
 pub mod slug;
 pub mod stage;
