@@ -24,6 +24,7 @@ pub mod money;
 pub mod phase;
 pub mod report;
 pub mod roadmap;
+pub mod said;
 pub mod seal;
 pub mod slug;
 pub mod stage;

@@ -8,8 +8,11 @@
 //! of the agent is left. Should the caller be killed, its token (see [`crate::process::TOKEN`]), which
 //! the environment of the job must hold, tells whom to end.
 
+mod acp;
 mod claude;
+mod codex;
 mod pump;
+mod rpc;
 mod trouble;
 
 use std::ffi::OsString;
@@ -33,6 +36,10 @@ pub use trouble::Trouble;
 pub enum Kind {
     /// Claude Code, by its stream of JSON with control messages.
     Claude,
+    /// Codex, by its app server.
+    Codex,
+    /// Any other, by the Agent Client Protocol.
+    Acp,
 }
 
 /// What an agent is to do, and within which bounds.
@@ -56,6 +63,8 @@ pub struct Job {
     pub session: Session,
     /// What it may do without asking.
     pub access: Access,
+    /// Programs that serve it tools, for agents which cannot be served otherwise ([`Kind::Acp`]).
+    pub servers: Vec<ToolServer>,
     /// Its bounds.
     pub limits: Limits,
     /// The file for what is said in both directions; an earlier one is replaced.
@@ -84,6 +93,19 @@ pub enum Access {
     Read,
     /// Edit files below its directory, too.
     Edit,
+}
+
+/// A program that serves tools by the Model Context Protocol, on its standard streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolServer {
+    /// What the agent knows it by.
+    pub name: String,
+    /// The program.
+    pub command: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables on top of the agent's own.
+    pub env: Vec<(String, String)>,
 }
 
 /// The bounds of one run.
@@ -243,7 +265,8 @@ pub trait Counterpart {
     fn asked(&mut self, ask: &Ask) -> Reply;
     /// Does what a tool is for; an error goes back to the agent, too.
     fn called(&mut self, tool: &str, input: &Value) -> Result<String, String>;
-    /// Returns the tools that it serves. Asked once, before the agent begins.
+    /// Returns the tools that it serves. Asked once, before the agent begins; agents that are spoken
+    /// to by [`Kind::Acp`] do not get them.
     fn tools(&self) -> Vec<ToolSpec>;
     /// Returns what the agent is to be told before its next turn, and does not return it again.
     fn messages(&mut self) -> Vec<String>;
@@ -321,8 +344,14 @@ pub fn run(
 ) -> Result<End, AgentError> {
     match kind {
         Kind::Claude => claude::run(job, counterpart, stop),
+        Kind::Codex => codex::run(job, counterpart, stop),
+        Kind::Acp => acp::run(job, counterpart, stop),
     }
 }
+
+/// What a session is told that is resumed, has nothing to do by itself, and has no prompt.
+const GO_ON: &str = "You were interrupted. Look at what is done, and go on. \
+                     What you were about to ask for, ask for again.";
 
 /// Returns a name for something that is asked, the same each time it is.
 fn id_of(tool: &str, input: &Value) -> String {

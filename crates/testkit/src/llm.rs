@@ -41,7 +41,7 @@ pub struct Request {
     pub protocol: Option<Protocol>,
     /// `POST`, mostly.
     pub method: String,
-    /// The path with its query.
+    /// The path with its query. Without a `/` in front it is what a proxy was asked to reach.
     pub path: String,
     /// The script that answers it.
     pub script: Option<String>,
@@ -88,6 +88,11 @@ impl ScriptedLlm {
     /// Every request so far, as long as they were not too many.
     pub fn requests(&self) -> Vec<Request> {
         self.state.scene().requests.iter().cloned().collect()
+    }
+
+    /// The requests, one a line, for messages.
+    pub fn transcript(&self) -> String {
+        self.state.scene().transcript()
     }
 
     /// Waits for a request, one of the past included; ends the test when there is none in time.

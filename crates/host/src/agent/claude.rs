@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::pump::{Farewell, Heard, Pump};
+use super::pump::{Ending, Heard, Pump};
 use super::{
-    AgentError, Ask, Counterpart, End, Event, Job, Reply, Session, ToolSpec, Trouble, id_of,
+    AgentError, Ask, Counterpart, End, Event, GO_ON, Job, Reply, Session, ToolSpec, Trouble, id_of,
     one_line,
 };
 use crate::stop::Stop;
@@ -31,8 +31,8 @@ use words::{answered, new_uuid, question, status, summary, text};
 const QUESTION_TOOL: &str = "AskUserQuestion";
 /// How long it may take to stop what it does, or to say what it used.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
-/// What a session is told that is resumed, has nothing to do by itself, and has no prompt.
-const GO_ON: &str = "You were interrupted. Look at what is done, and go on.";
+/// What it says of a session that it does not have.
+const UNKNOWN: &str = "No conversation found";
 
 /// Lets Claude Code do a job.
 pub(super) fn run(
@@ -67,7 +67,7 @@ struct Talk<'a> {
     tools: Vec<ToolSpec>,
     session: Option<String>,
     meter: Meter,
-    /// What it was told and has not worked on yet.
+    /// What it was told since it began, and has not worked on yet.
     unheard: BTreeSet<String>,
     /// The question that was deferred, until its turn has ended.
     parking: Option<Ask>,
@@ -129,8 +129,8 @@ impl Talk<'_> {
             }
             "user" if line["parent_tool_use_id"].is_null() => self.pass_messages().map(|()| None),
             "system" => Ok(self.heard_system(line)),
-            "command_lifecycle" if text(line, "/state") != "queued" => {
-                if text(line, "/state") != "started" {
+            "command_lifecycle" => {
+                if matches!(text(line, "/state"), "completed" | "cancelled") {
                     self.unheard.remove(text(line, "/command_uuid"));
                 }
                 Ok(None)
@@ -302,6 +302,9 @@ impl Talk<'_> {
         {
             return Some(Ending::close(End::Parked { ask }));
         }
+        for uuid in line["user_message_uuids"].as_array().into_iter().flatten() {
+            self.unheard.remove(uuid.as_str().unwrap_or_default());
+        }
         let is_error = line["is_error"].as_bool().unwrap_or(false);
         let is_queued = line["queued_turn_count"].as_u64().unwrap_or(0) > 0;
         if !is_error && (is_queued || !self.unheard.is_empty()) {
@@ -323,7 +326,6 @@ impl Talk<'_> {
         let kind = match (text(line, "/terminal_reason"), text(line, "/subtype")) {
             ("budget_exhausted", _) | (_, "error_max_budget_usd") => Trouble::Budget,
             ("max_turns", _) | (_, "error_max_turns") => Trouble::Turns,
-            _ if said.contains("No conversation found") => Trouble::SessionUnknown,
             ("completed", "error_during_execution") => Trouble::Cut,
             _ => match Trouble::of_answer(
                 status,
@@ -396,19 +398,20 @@ impl Talk<'_> {
 
     fn pass_messages(&mut self) -> Result<(), AgentError> {
         for message in self.counterpart.messages() {
-            self.tell(&message)?;
+            let uuid = self.tell(&message)?;
+            self.unheard.insert(uuid);
         }
         Ok(())
     }
 
-    fn tell(&mut self, words: &str) -> Result<(), AgentError> {
+    fn tell(&mut self, words: &str) -> Result<String, AgentError> {
         let uuid = new_uuid();
         let message = json!({ "role": "user", "content": words });
         let line = json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "uuid": uuid,
         });
-        self.unheard.insert(uuid);
-        self.pump.say(&line)
+        self.pump.say(&line)?;
+        Ok(uuid)
     }
 
     fn request(&mut self, id: &str, request: &Value) -> Result<(), AgentError> {
@@ -417,42 +420,14 @@ impl Talk<'_> {
 
     /// Ends the process, and says what came of it.
     fn finish(mut self, ending: Ending) -> Result<End, AgentError> {
-        let (farewell, end) = match ending {
-            Ending::Close(end) => (Farewell::Close, Some(*end)),
-            Ending::Kill(end) => (Farewell::Terminate, Some(*end)),
-            Ending::Exit => (Farewell::Terminate, None),
-        };
-        let status = self.pump.end(farewell)?;
+        let end = self.pump.finish(ending)?;
         let usage = self.meter.rest();
         self.report(usage);
-        Ok(end.unwrap_or_else(|| {
-            let text = self.pump.last_words(status);
-            let kind = match status {
-                _ if text.contains("No conversation found") => Trouble::SessionUnknown,
-                Some(status) if status.success() => Trouble::NoResult,
-                _ => Trouble::Crashed,
-            };
-            End::Failed { kind, text }
-        }))
-    }
-}
-
-/// How a conversation ends.
-enum Ending {
-    /// All is said.
-    Close(Box<End>),
-    /// In the middle of something.
-    Kill(Box<End>),
-    /// By the agent's own exit, before all was said.
-    Exit,
-}
-
-impl Ending {
-    fn close(end: End) -> Self {
-        Self::Close(Box::new(end))
-    }
-
-    fn kill(end: End) -> Self {
-        Self::Kill(Box::new(end))
+        Ok(match end {
+            End::Failed { text, .. } if text.contains(UNKNOWN) => {
+                End::Failed { kind: Trouble::SessionUnknown, text }
+            }
+            end => end,
+        })
     }
 }

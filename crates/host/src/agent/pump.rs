@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::Pid;
 use serde_json::Value;
 
-use super::{AgentError, Job, Limits, Trouble};
+use super::{AgentError, End, Job, Limits, Trouble};
 use crate::bounded_log::BoundedLog;
 use crate::process;
 use crate::pulse::{Pulse, Sign};
@@ -59,11 +59,35 @@ pub(super) enum Heard {
 
 /// How an agent is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Farewell {
+enum Farewell {
     /// By the end of its input, after which it exits by itself.
     Close,
     /// By a signal.
     Terminate,
+}
+
+/// How a conversation ends.
+pub(super) enum Ending {
+    /// All is said.
+    Close(Box<End>),
+    /// In the middle of something.
+    Kill(Box<End>),
+    /// By the agent's own exit, before all was said.
+    Exit,
+}
+
+impl Ending {
+    pub(super) fn close(end: End) -> Self {
+        Self::Close(Box::new(end))
+    }
+
+    pub(super) fn kill(end: End) -> Self {
+        Self::Kill(Box::new(end))
+    }
+
+    pub(super) fn fail(kind: Trouble, text: String) -> Self {
+        Self::kill(End::Failed { kind, text })
+    }
 }
 
 /// An agent's process and the pipes to it.
@@ -246,7 +270,7 @@ impl Pump {
     }
 
     /// Ends the agent and all it started; returns how it exited.
-    pub(super) fn end(&mut self, farewell: Farewell) -> Result<Option<ExitStatus>, AgentError> {
+    fn end(&mut self, farewell: Farewell) -> Result<Option<ExitStatus>, AgentError> {
         if farewell == Farewell::Close {
             let end = Instant::now() + GRACE;
             // What is still to be said goes out first.
@@ -268,6 +292,20 @@ impl Pump {
         let log = |source| AgentError::Log { path: self.log_path.clone(), source };
         self.log.finish().map_err(log)?;
         self.child.try_wait().map_err(|source| AgentError::Watch { source })
+    }
+
+    /// Ends a conversation with the agent itself; returns what came of it.
+    pub(super) fn finish(&mut self, ending: Ending) -> Result<End, AgentError> {
+        match ending {
+            Ending::Close(end) => self.end(Farewell::Close).map(|_| *end),
+            Ending::Kill(end) => self.end(Farewell::Terminate).map(|_| *end),
+            Ending::Exit => {
+                let status = self.end(Farewell::Terminate)?;
+                let is_success = status.is_some_and(|status| status.success());
+                let kind = if is_success { Trouble::NoResult } else { Trouble::Crashed };
+                Ok(End::Failed { kind, text: self.last_words(status) })
+            }
+        }
     }
 
     /// Takes a whole line that was read.

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Reply, Who, Wire, entries, list, pieces, text_of};
 
+/// What Claude Code puts in place of an answer that it was killed before. No model said it.
+const STAND_IN: &str = "No response requested.";
+
 pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
     let mut talk = Conversation {
         model: text_of(&body["model"]),
@@ -14,6 +17,7 @@ pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
     for message in list(body, "messages")? {
         let content = &message["content"];
         match message["role"].as_str() {
+            Some("assistant") if text_of(content) == STAND_IN => {}
             Some("assistant") => talk.add(Who::Assistant, text_of(content)),
             Some("system") => talk.add_system(&text_of(content)),
             Some("user") => add_user(&mut talk, content),

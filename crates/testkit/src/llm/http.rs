@@ -11,7 +11,7 @@ const BODY_MAX: u64 = 32 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     pub(super) method: String,
-    /// With its query.
+    /// The path with its query; of another server, where this one is taken for a proxy.
     pub(super) target: String,
     /// With names in lower case.
     headers: Vec<(String, String)>,
@@ -57,8 +57,8 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Incoming, Unread> {
     else {
         return Err(Unread::Refused(400, "the request line must have three words"));
     };
-    if !version.starts_with("HTTP/1.") || !target.starts_with('/') {
-        return Err(Unread::Refused(400, "only HTTP/1 with a path is spoken here"));
+    if !version.starts_with("HTTP/1.") {
+        return Err(Unread::Refused(400, "only HTTP/1 is spoken here"));
     }
     let mut incoming =
         Incoming { method: method.to_owned(), target: target.to_owned(), ..Incoming::default() };

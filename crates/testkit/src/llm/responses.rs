@@ -16,14 +16,17 @@ pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
         Value::Array(items) => items.iter().for_each(|item| add_item(&mut talk, item)),
         _ => return Err("`input` must be a text or a list".to_owned()),
     }
-    for tool in entries(body, "tools") {
-        let space = tool["name"].as_str().filter(|_| tool["type"] == "namespace");
-        match space {
+    add_offers(&mut talk, body);
+    Ok(talk)
+}
+
+fn add_offers(talk: &mut Conversation, holder: &Value) {
+    for tool in entries(holder, "tools") {
+        match tool["name"].as_str().filter(|_| tool["type"] == "namespace") {
             Some(space) => entries(tool, "tools").for_each(|tool| talk.offer_in(space, tool)),
             None => talk.offer(&tool["name"], tool["type"] == "custom"),
         }
     }
-    Ok(talk)
 }
 
 fn add_item(talk: &mut Conversation, item: &Value) {
@@ -32,6 +35,8 @@ fn add_item(talk: &mut Conversation, item: &Value) {
         ("message", Some("user")) => talk.add(Who::User, text),
         ("message", Some("assistant")) => talk.add(Who::Assistant, text),
         ("message", _) => talk.add_system(&text),
+        // Some models are offered their tools as part of the conversation.
+        ("additional_tools", _) => add_offers(talk, item),
         (kind, _) if kind.ends_with("_call") => talk.add(Who::Assistant, String::new()),
         (kind, _) if kind.ends_with("_output") => talk.add(Who::Tool, text_of(&item["output"])),
         _ => {}

@@ -40,8 +40,8 @@ pub struct Step {
     pub delay_ms: u64,
     /// Answers with this HTTP status.
     pub status: Option<u16>,
-    /// How often it does that before it answers; without end when there is no number. Counted for
-    /// all conversations together.
+    /// How often it fails or is cut before it answers; without end when there is no number. Counted
+    /// for all conversations together.
     pub times: Option<u32>,
     /// The seconds of the header `Retry-After`.
     pub retry_after: Option<u32>,
@@ -219,10 +219,11 @@ impl Step {
         self
     }
 
-    /// Cuts the connection in the middle of the answer.
+    /// Cuts the connection in the middle of the answer, this often or always.
     #[must_use]
-    pub fn drops(mut self) -> Self {
+    pub fn drops(mut self, times: impl Into<Option<u32>>) -> Self {
         self.drop = true;
+        self.times = times.into();
         self
     }
 

@@ -49,10 +49,11 @@ pub(super) struct Scene {
 impl Scene {
     /// The requests, one a line.
     pub(super) fn transcript(&self) -> String {
-        let mut lines = format!("there were {}:\n", self.requests.len());
+        let mut lines = format!("there were {} requests:\n", self.requests.len());
         for request in &self.requests {
-            let Request { method, path, script, step, refused, .. } = request;
-            writeln!(lines, "{method} {path} {script:?} step {step} refused {refused:?}")
+            let Request { method, path, script, step, refused, tools, .. } = request;
+            let script = script.as_deref().unwrap_or("no script");
+            writeln!(lines, "{method} {path}: {script}, step {step}, of {tools:?}; {refused:?}")
                 .expect("a String grows");
         }
         lines
@@ -205,7 +206,7 @@ fn answer(state: &State, incoming: &Incoming) -> Outgoing {
 
 /// What is spoken, for requests that want a model to say something.
 fn protocol(method: &str, path: &str) -> Option<Protocol> {
-    let is = |end: &str| method == "POST" && path.ends_with(end);
+    let is = |end: &str| method == "POST" && path.starts_with('/') && path.ends_with(end);
     if is("/messages") {
         Some(Protocol::Anthropic)
     } else if is("/responses") {
@@ -302,14 +303,16 @@ fn perform(
         return refusal(Some(protocol), 504, &format!("nobody let go of {name:?}"));
     }
     state.wait_until(Duration::from_millis(step.delay_ms).min(HOLD_MAX), |_| false);
+    let is_faulty =
+        (step.status.is_some() || step.drop) && fails_again(state, (script, number), step.times);
     match step.status {
-        Some(status) if fails_again(state, (script, number), step.times) => {
+        Some(status) if is_faulty => {
             let usual = format!("scripted failure {status}");
             let message = step.message.as_deref().unwrap_or(&usual);
             let body = error(Some(protocol), status, step.code.as_deref(), message);
             Outgoing { retry_after: step.retry_after, ..Outgoing::json(status, &body) }
         }
-        _ => speak(state, protocol, talk, &step),
+        _ => Outgoing { is_cut: is_faulty, ..speak(state, protocol, talk, &step) },
     }
 }
 
@@ -336,7 +339,7 @@ fn speak(state: &State, protocol: Protocol, talk: &Conversation, step: &Step) ->
         Wire::Whole(body) => Content::Json(body.to_string().into_bytes()),
         Wire::Events(events) => Content::Events(events.iter().map(event).collect()),
     };
-    Outgoing { status: 200, retry_after: None, content, is_cut: step.drop }
+    Outgoing { status: 200, retry_after: None, content, is_cut: false }
 }
 
 fn reply(state: &State, talk: &Conversation, step: &Step) -> Result<Reply, String> {

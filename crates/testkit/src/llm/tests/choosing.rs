@@ -12,12 +12,15 @@ fn three() -> Script {
 fn the_step_is_the_number_of_assistant_turns_since_the_marker() {
     let llm = ScriptedLlm::start([three(), Script::new("other").says("else")]);
     let model = json!({ "role": "assistant", "content": "x" });
+    // By what Claude Code goes on with after it was killed while it waited for an answer.
+    let stand_in = json!({ "role": "assistant", "content": [{ "type": "text", "text": "No response requested." }] });
     let go = user("go [[script:s]]");
     let cases = [
         (json!([go]), "one"),
         (json!([go, model, user("on")]), "two"),
         (json!([go, model, model, user("on")]), "two"),
         (json!([go, model, user("on"), model, user("on")]), "three"),
+        (json!([go, model, user("x"), stand_in, user("on")]), "two"),
         (json!([user("hi"), model, go]), "one"),
         (json!([go, model, user("[[script:s]] again")]), "one"),
         (json!([user("[[script:other]] or rather [[script:s]]")]), "one"),
@@ -169,6 +172,6 @@ fn scripts_can_be_read() {
     let names = vec!["A".to_owned(), "B".to_owned()];
     assert_eq!(script.steps[0].tools[2], Tool::FirstOf { names, input: Value::Null });
     assert_eq!(script.steps[1], Step { retry_after: Some(2), ..Step::default().fails(429, 1) });
-    assert_eq!(script.steps[2], Step::default().hold("h").drops());
+    assert_eq!(script.steps[2], Step::default().hold("h").drops(None));
     assert!(Script::parse_json(r#"{"steps": [{"txet": ""}]}"#).is_err());
 }

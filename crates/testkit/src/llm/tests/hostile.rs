@@ -79,7 +79,7 @@ fn odd_prompts_are_no_trouble() {
     let body = json!({ "input": items, "tools": [{ "type": "namespace" }, 3] });
     assert_eq!(post(&llm, "/responses", &body).status, 200);
     let body = json!({ "contents": [{ "parts": 3 }, { "role": "user", "parts": [null] }] });
-    assert_eq!(post(&llm, ":generateContent", &body).status, 400);
+    assert_eq!(post(&llm, "http://other:80/x:generateContent", &body).status, 404);
     assert_eq!(post(&llm, "/x:generateContent", &body).status, 200);
     assert!(lives(&llm));
 }
@@ -119,12 +119,15 @@ fn what_agents_ask_on_the_side_is_answered() {
     assert_eq!(models.json()["data"][0]["id"], "scripted");
     assert_eq!(send(&mut stream, b"HEAD / HTTP/1.1\r\n\r\n").body, "");
     assert_eq!(send(&mut stream, b"GET /v2/secrets HTTP/1.1\r\n\r\n").status, 404);
+    assert_eq!(send(&mut stream, b"CONNECT far.away:443 HTTP/1.1\r\n\r\n").status, 404);
     let chunked = "transfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
     let last = format!("POST /v1/messages/count_tokens HTTP/1.1\r\n{chunked}");
     assert_eq!(send(&mut stream, last.as_bytes()).json()["input_tokens"], 1);
     assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0, "closed as asked");
     let paths: Vec<_> = llm.requests().into_iter().skip(3).map(|request| request.path).collect();
-    assert_eq!(paths, ["/v1/models?limit=1", "/", "/v2/secrets", "/v1/messages/count_tokens"]);
+    let expected =
+        ["/v1/models?limit=1", "/", "/v2/secrets", "far.away:443", "/v1/messages/count_tokens"];
+    assert_eq!(paths, expected);
 }
 
 #[test]

@@ -141,7 +141,9 @@ fn responses_whole_and_streamed() {
     assert_eq!((seen.protocol, seen.step), (Some(Protocol::Responses), 1));
     assert_eq!((seen.system.as_str(), seen.results[0].as_str()), ("Be brief.\nBe kind.", "listed"));
     assert_eq!(seen.tools, ["exec_command", "apply_patch", "mcp__mow__report"]);
-    body["input"] = json!("[[script:mcp]]");
+    let tools = std::mem::take(&mut body["tools"]);
+    let additional = json!({ "type": "additional_tools", "role": "developer", "tools": tools });
+    body["input"] = json!([additional, message("user", "[[script:mcp]]")]);
     let events = post(&llm, "/v1/responses", &body).events();
     let called = responses(&events.last().unwrap()["response"]).1;
     assert_eq!(called, [("mcp__mow__report".to_owned(), json!({ "a": 1 }))]);
@@ -259,7 +261,7 @@ fn files_are_written_by_the_shell_where_there_is_no_tool_for_it() {
 
 #[test]
 fn a_dropped_answer_ends_in_the_middle() {
-    let llm = ScriptedLlm::start([Script::new("s").step(Step::text(&"x".repeat(500)).drops())]);
+    let llm = ScriptedLlm::start([Script::new("s").step(Step::text(&"x".repeat(500)).drops(3))]);
     let mut body = prompt(&json!([user("[[script:s]]")]));
     let whole = post(&llm, "/v1/messages", &body);
     assert!(!whole.is_whole && whole.body.contains("msg_"), "{whole:?}");
@@ -273,4 +275,5 @@ fn a_dropped_answer_ends_in_the_middle() {
     });
     let streamed = post(&llm, "/v1beta/models/pro:streamGenerateContent", &gemini);
     assert!(!streamed.is_whole && !streamed.body.contains("STOP"), "{streamed:?}");
+    assert!(post(&llm, "/v1/messages", &body).is_whole, "the fourth time it is not cut");
 }
