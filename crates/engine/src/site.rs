@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mow_core::money::{Budget, Money};
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_store::config::Config;
@@ -19,6 +20,14 @@ use crate::EngineError;
 pub fn minutes(config: &Config, key: &str) -> Option<Duration> {
     let minutes = config.lookup(key)?.as_f64().filter(|minutes| *minutes > 0.0)?;
     Duration::try_from_secs_f64(minutes * 60.0).ok()
+}
+
+/// Returns what may be spent, by the settings `budget.<of>_usd` and `budget.<of>_tokens`.
+pub fn budget(config: &Config, of: &str) -> Budget {
+    let number = |unit: &str| config.lookup(&format!("budget.{of}_{unit}"));
+    let usd = number("usd").and_then(|value| value.as_f64()).filter(|usd| *usd > 0.0);
+    let tokens = number("tokens").and_then(|value| value.as_u64()).filter(|tokens| *tokens > 0);
+    Budget { micro_usd: usd.map(Money::micro), tokens }
 }
 
 /// Where a run takes place.

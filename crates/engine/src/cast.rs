@@ -1,0 +1,105 @@
+//! Who plays a role: a coding agent, by the project's settings. Nothing here starts anything.
+//!
+//! `roles.<role>.agent` names an agent, `roles.default.agent` the one of all roles that name none and
+//! have no command. An agent that mow does not know by itself is described by `agents.<name>`.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use mow_core::models;
+use mow_host::agent::Kind;
+use mow_store::config::Config;
+use serde_json::Value;
+
+/// An agent in a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cast {
+    /// What the agent is called in the settings.
+    pub agent: String,
+    /// The language it is spoken to in.
+    pub kind: Kind,
+    /// Its program.
+    pub program: PathBuf,
+    /// Arguments that come first.
+    pub args: Vec<String>,
+    /// Variables on top of those that agents get.
+    pub env: Vec<(String, String)>,
+    /// The names of further variables of the user that it gets.
+    pub pass: Vec<String>,
+    /// The model; `None` for the agent's own choice.
+    pub model: Option<String>,
+}
+
+/// The agents that need no description: name, language, program, arguments.
+const KNOWN: [(&str, Kind, &str, &[&str]); 4] = [
+    ("claude", Kind::Claude, "claude", &[]),
+    ("codex", Kind::Codex, "codex", &[]),
+    ("gemini", Kind::Acp, "gemini", &["--acp"]),
+    ("opencode", Kind::Acp, "opencode", &["acp"]),
+];
+
+/// Finds out who plays a role; `None` where a command or nobody does.
+pub fn cast(config: &Config, role: &str) -> Option<Cast> {
+    let text = |key: String| {
+        let value = config.value(&key).and_then(|value| value.as_str().map(str::to_owned));
+        value.filter(|text| !text.trim().is_empty())
+    };
+    let own = text(format!("roles.{role}.agent"));
+    if own.is_none() && text(format!("roles.{role}.command")).is_some() {
+        return None;
+    }
+    let agent = own.or_else(|| text("roles.default.agent".to_owned()))?;
+    let known = KNOWN.iter().find(|(name, ..)| *name == agent);
+    let about = |key: &str| config.value(&format!("agents.{agent}.{key}"));
+    let kind = match about("protocol").and_then(Value::as_str) {
+        Some("claude") => Kind::Claude,
+        Some("codex") => Kind::Codex,
+        Some(_) => Kind::Acp,
+        None => known.map_or(Kind::Acp, |(_, kind, ..)| *kind),
+    };
+    let program = text(format!("agents.{agent}.command"));
+    let program = program.or_else(|| known.map(|(_, _, program, _)| (*program).to_owned()));
+    let own_args = known.map_or(&[][..], |(.., args)| args).iter();
+    let args = match about("args") {
+        Some(args) => texts(args),
+        None => own_args.map(|arg| (*arg).to_owned()).collect(),
+    };
+    let env = about("env").and_then(Value::as_object).into_iter().flatten();
+    let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    Some(Cast {
+        kind,
+        program: PathBuf::from(program.unwrap_or_else(|| agent.clone())),
+        args,
+        env: env.collect(),
+        pass: about("pass").map(texts).unwrap_or_default(),
+        model: text(format!("roles.{role}.model")).or_else(|| by_profile(config, role, kind)),
+        agent,
+    })
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Returns the model that the profile has for a role. The names are those of one agent, so others
+/// are left to choose by themselves; so is everybody where no profile is set.
+fn by_profile(config: &Config, role: &str, kind: Kind) -> Option<String> {
+    if kind != Kind::Claude {
+        return None;
+    }
+    let name = match role {
+        "researcher" => "mow-phase-researcher",
+        "discusser" | "conflict-resolver" => "mow-planner",
+        "planner" => "mow-planner",
+        "plan-checker" => "mow-plan-checker",
+        "verifier" => "mow-verifier",
+        _ => "mow-executor",
+    };
+    if let Some(model) = config.model_override(name) {
+        return Some(model.to_owned());
+    }
+    let profile = config.value("model_profile").and_then(Value::as_str)?;
+    models::model_of(name, profile).map(str::to_owned)
+}
