@@ -11,6 +11,7 @@
 mod acp;
 mod claude;
 mod codex;
+pub mod environment;
 mod pump;
 mod rpc;
 mod trouble;

@@ -17,6 +17,7 @@ use mow_store::survey::{self, Survey, Surveyed};
 use mow_store::{disk, plan};
 
 use crate::EngineError;
+use crate::cast;
 
 /// Which phases are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +122,9 @@ impl Facts {
         let has = |kind| dir.is_some_and(|dir| dir.count(kind) > 0);
         let is_played = |role: Role| {
             let command = self.config.value(&format!("roles.{}.command", role.name()));
-            command.and_then(|c| c.as_str()).is_some_and(|command| !command.trim().is_empty())
+            let is_set = |command: &str| !command.trim().is_empty();
+            command.and_then(|c| c.as_str()).is_some_and(is_set)
+                || cast::cast(&self.config, role.name()).is_some()
         };
         let mut stages = Vec::new();
         if !has(Artifact::Context) && self.asks(number) {

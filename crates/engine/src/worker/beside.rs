@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use mow_core::worker::{Outcome, apart};
 use mow_host::commit;
 
+use super::player;
 use super::desk::Desk;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
@@ -61,7 +62,12 @@ impl Desk {
         };
         let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
         let watched = apart::clear_paths(&parsed.files_modified).unwrap_or_default();
-        if let Some(outcome) = self.act(&Job { task, label: &label, env: &env, files: &watched })? {
+        let job = Job { task, label: &label, env: &env, files: &watched };
+        if let Some(outcome) = self.act(&job, (plan, number))? {
+            if matches!(outcome, Outcome::Asked { .. }) {
+                // What it did so far will be put aside, so it has to begin again.
+                self.forget_session(&player::session_of(plan))?;
+            }
             return Ok(outcome);
         }
         failpoint::reach("beside.acted");

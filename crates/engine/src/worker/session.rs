@@ -47,6 +47,15 @@ impl Desk {
         Ok(())
     }
 
+    /// Forgets a session: the next job begins a new one.
+    pub(super) fn forget_session(&self, work: &str) -> Result<(), EngineError> {
+        let file = self.session_file(work);
+        let dir = file.parent().unwrap_or(&file).to_path_buf();
+        disk::create_dir(&dir)?;
+        Writer::open_dir(&dir, WAIT_DEFAULT)?.remove_file(&file)?;
+        Ok(())
+    }
+
     /// Returns whether an agent is parked in the middle of a job, its work uncommitted.
     pub(super) fn is_parked(&self, work: &str, job: &str) -> Result<bool, EngineError> {
         Ok(self.session(work)?.is_some_and(|kept| kept.parked && kept.job == job))

@@ -3,6 +3,7 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod agents;
 mod chat_log;
 mod close_shop;
 mod commit;

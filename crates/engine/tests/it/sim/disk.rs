@@ -205,6 +205,7 @@ impl Disk {
     fn play(&mut self, role: Role, dice: &mut Dice) -> Outcome {
         let gaps = |text: &str| Verdict::Gaps { text: text.to_owned() };
         match role {
+            Role::Discusser => {}
             Role::Researcher => self.found.research = true,
             Role::Planner => self.write_plans(),
             Role::PlanChecker | Role::Verifier => {
