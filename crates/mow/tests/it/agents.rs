@@ -58,7 +58,7 @@ impl Scene {
     fn open(&self) -> Vec<Value> {
         let ran = self.field.run(&["inbox", "--json"]);
         let value: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
-        value["items"].as_array().cloned().unwrap_or_default()
+        value["questions"].as_array().cloned().unwrap_or_default()
     }
 
     fn answer(&self, item: &Value, text: &str) {
