@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod bounded_log;
 pub mod commit;
+pub mod custody;
 pub mod follow;
 pub mod git;
 pub mod life;
@@ -20,6 +21,7 @@ pub mod process;
 pub mod pulse;
 pub mod rescue;
 pub mod scratch;
+pub mod secret;
 pub mod shell;
 pub mod stop;
 pub mod submodules;
