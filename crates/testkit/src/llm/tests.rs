@@ -86,6 +86,14 @@ fn read_chunks(stream: &mut BufReader<TcpStream>) -> (Vec<u8>, bool) {
     }
 }
 
+/// Reads to the end and tells whether there was one, without a word before it.
+fn is_closed(stream: &mut BufReader<TcpStream>) -> bool {
+    let mut rest = Vec::new();
+    let read = stream.read_to_end(&mut rest);
+    let is_reset = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
+    rest.is_empty() && read.map_or_else(is_reset, |_| true)
+}
+
 fn request(path: &str, body: &Value) -> Vec<u8> {
     let body = body.to_string();
     let length = body.len();

@@ -146,16 +146,17 @@ fn what_is_held_is_noted_at_once_and_answered_when_let_go() {
 #[test]
 fn waiting_sees_what_comes_later_and_the_end_frees_whoever_is_held() {
     let llm = ScriptedLlm::start([Script::new("s").step(Step::default().hold("for ever"))]);
-    let mut stream = connect(&llm);
+    let (mut held, mut idle) = (connect(&llm), connect(&llm));
+    assert_eq!(send(&mut idle, b"GET / HTTP/1.1\r\n\r\n").status, 200);
     let body = request("/v1/messages", &prompt(&json!([user("[[script:s]]")])));
     let asking = thread::spawn(move || {
-        stream.get_mut().write_all(&body).unwrap();
-        stream.read_to_end(&mut Vec::new()).ok();
+        held.get_mut().write_all(&body).unwrap();
+        is_closed(&mut held)
     });
     let seen = llm.wait_for(|request| request.script.as_deref() == Some("s"), PATIENCE);
     assert!(seen.has_auth);
     drop(llm);
-    asking.join().unwrap();
+    assert!(asking.join().unwrap() && is_closed(&mut idle));
 }
 
 #[test]
