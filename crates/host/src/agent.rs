@@ -11,6 +11,7 @@
 mod acp;
 mod claude;
 mod codex;
+pub mod detect;
 pub mod environment;
 mod pump;
 mod rpc;
@@ -356,6 +357,12 @@ const GO_ON: &str = "You were interrupted. Look at what is done, and go on. \
 
 /// Returns a name for something that is asked, the same each time it is.
 fn id_of(tool: &str, input: &Value) -> String {
+    let mut input = input.clone();
+    // A model that asks again may put things in another order, and describe them in other words.
+    if let Some(fields) = input.as_object_mut() {
+        fields.shift_remove("description");
+    }
+    input.sort_all_objects();
     // FNV-1a: the name is kept in journals, so it must be the same in every build.
     let text = format!("{tool}\n{input}");
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -88,7 +88,12 @@ impl Acp<'_> {
         };
         self.counterpart.told(Event::Started { session: self.session.clone() });
         for (method, params) in settings(job, &self.session, &place) {
-            let _ = got!(self, self.call(method, &params, stop)?, refused);
+            // Who may not edit without asking will ask.
+            let is_mode = params.get("modeId").is_some() || params["configId"] == "mode";
+            match self.call(method, &params, stop)? {
+                Answer::Refused(_) if is_mode => {}
+                answer => drop(got!(self, answer, refused)),
+            }
         }
         self.is_working = true;
         self.talk(job, stop)
