@@ -95,7 +95,7 @@ impl<S> Story<S> {
                 outcome.build(&stage.root);
                 images += 1;
                 check(&said, &outcome).map_err(|problem| {
-                    let calls: String = self.calls[..cut].iter().map(|c| shown(c)).collect();
+                    let calls: String = self.calls[..cut].iter().map(shown).collect();
                     format!("{problem}\nafter{calls}\nwith {}", outcome.shown())
                 })?;
             }
