@@ -22,7 +22,8 @@ use crate::report::{Brief, Halt, Note, Report};
 use crate::stage::Stage;
 
 pub use event::{
-    Effect, Event, Found, FoundPlan, FoundTask, Input, Outcome, Role, Settings, Verdict,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
+    Settings, Verdict,
 };
 
 /// A phase at work.
@@ -36,6 +37,8 @@ pub struct Worker {
     pub stage: Option<Stage>,
     /// What it is doing, by the numbers of the effects.
     pub busy: BTreeMap<u64, Effect>,
+    /// Whether the plans are frozen.
+    frozen: bool,
     /// Plans that are complete.
     pub plans_done: BTreeSet<String>,
     /// Tasks that are done in plans that are not complete.
@@ -152,6 +155,10 @@ impl Machine for Worker {
                 let effect = Effect::NoteStatus { text: text.clone() };
                 decision.effects.push((Self::UNNUMBERED, effect));
             }
+            Input::Proved(evidence) => events.push(Event::Proved(evidence.clone())),
+            Input::Noted { text } => {
+                events.push(Event::Reported(Report::Note { text: text.clone() }));
+            }
             _ => {}
         }
         decision
@@ -188,7 +195,7 @@ impl Machine for Worker {
             Event::Decided { id, choice } => self.take_decision(*id, choice),
             Event::Halted { how } => self.halt = Some(*how),
             Event::Interrupted => self.interrupted = true,
-            Event::Unheard { .. } => {}
+            Event::Unheard { .. } | Event::Sealed { .. } | Event::Proved(_) => {}
             Event::Reported(report) => self.report(report, at),
         }
     }
@@ -308,6 +315,7 @@ impl Worker {
     fn succeed(&mut self, effect: &Effect, outcome: &Outcome) {
         match (effect, outcome) {
             (Effect::RunRole { role, .. }, outcome) => self.heard(*role, outcome),
+            (Effect::Freeze, _) => self.frozen = true,
             (Effect::RunTask { plan, task, .. }, Outcome::Blocked { text }) => {
                 self.blocked.insert(plan.clone(), (*task, text.clone()));
                 self.leave(plan);

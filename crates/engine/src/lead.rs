@@ -14,6 +14,7 @@ mod health;
 mod merge;
 mod prepare;
 mod projection;
+mod proof;
 mod roadmap;
 mod start;
 mod trial;

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod drive;
 mod error;
 pub mod lead;
+mod marks;
 pub mod site;
 pub mod watch;
 pub mod worker;

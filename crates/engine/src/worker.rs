@@ -4,12 +4,16 @@
 //! [`work`].
 
 mod beside;
+mod custody;
 mod desk;
 mod evidence;
+mod freeze;
+mod judge;
 mod look;
 mod paper;
 mod role;
 mod task;
+mod trust;
 mod world;
 
 use mow_core::phase::PhaseNumber;
@@ -17,15 +21,17 @@ use mow_core::report::Note;
 use mow_core::worker::{Input, Worker};
 use mow_host::life::Life;
 use mow_host::own_output::OwnOutput;
-use mow_host::process;
+use mow_host::{process, secret};
 use mow_store::journal::{Journal, Tail};
 
 use crate::EngineError;
+use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::Site;
 use desk::Desk;
 pub(crate) use desk::complaint;
 pub(crate) use look::skips_discuss;
+use trust::Trust;
 use world::WorkerWorld;
 
 /// Carries one attempt of a phase to its end.
@@ -39,7 +45,7 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
     let life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
     let path = site.run.worker_journal(&phase, attempt);
     let header = site.run.worker_header(&phase, attempt);
-    let (journal, said) = Journal::open(&path, &header)?;
+    let (mut journal, said) = Journal::open(&path, &header)?;
     failpoint::reach("worker.journal.opened");
     if !said.is_empty() {
         // Somebody has worked under this number before; the lead will begin a new attempt.
@@ -57,10 +63,18 @@ pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineEr
         ));
     };
     failpoint::reach("worker.begun");
-    let desk = Desk::new(site, &brief)?;
+    // Before any agent runs, so that nobody else can have written it.
+    let secrets = [draw()?, draw()?];
+    let trust = Trust::new(&brief, &secrets);
+    journal.append(Clock::default().now(), &[trust.sealed()])?;
+    let desk = Desk::new(site, &brief, trust)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
     let mut world = WorkerWorld::new(desk, life, journal, inbox, begin);
     drive(&mut Worker::default(), &mut world)?;
     failpoint::reach("worker.ended");
     Ok(())
+}
+
+fn draw() -> Result<[u8; 32], EngineError> {
+    secret::draw().map_err(EngineError::io("draw a secret"))
 }

@@ -7,6 +7,7 @@
 
 pub mod bounded_log;
 pub mod commit;
+pub mod custody;
 pub mod follow;
 pub mod git;
 pub mod life;
@@ -19,6 +20,7 @@ pub mod process;
 pub mod pulse;
 pub mod rescue;
 pub mod scratch;
+pub mod secret;
 pub mod shell;
 pub mod stop;
 pub mod submodules;

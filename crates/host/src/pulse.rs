@@ -91,6 +91,8 @@ pub(crate) struct Pulse {
     files_at: Instant,
     errors: Errors,
     stuck: Option<Cause>,
+    /// The newest change of a file, some time after it was found to be stuck.
+    known: Option<SystemTime>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,6 +118,7 @@ impl Pulse {
             files_at: now,
             errors: Errors::default(),
             stuck: None,
+            known: None,
         }
     }
 
@@ -144,8 +147,10 @@ impl Pulse {
             Some(Cause::Still) if !is_still => self.wake(),
             Some(Cause::Repeats) if now >= self.files_at => {
                 self.files_at = now + self.after;
-                let lasts = self.unchanged() >= self.after;
-                if lasts { None } else { self.wake() }
+                let newest = self.newest();
+                // What was written down about it being stuck is no sign of life.
+                let known = *self.known.get_or_insert(newest);
+                if newest > known { self.wake() } else { None }
             }
             None if is_still || repeated.is_some() => {
                 self.judge(now, (silent, idle), repeated.filter(|_| !is_still))
@@ -155,7 +160,7 @@ impl Pulse {
     }
 
     fn wake(&mut self) -> Option<Sign> {
-        self.stuck = None;
+        (self.stuck, self.known) = (None, None);
         Some(Sign::Moving)
     }
 
@@ -207,12 +212,15 @@ impl Pulse {
 
     /// Returns how long no watched file has changed.
     fn unchanged(&self) -> Duration {
-        let (mut newest, mut left) = (UNIX_EPOCH, FILES_MAX);
-        for path in &self.watched {
-            newest = newest.max(newest_change(path, &mut left));
-        }
         // What was changed in the future tells nothing.
-        SystemTime::now().duration_since(newest).unwrap_or_default()
+        SystemTime::now().duration_since(self.newest()).unwrap_or_default()
+    }
+
+    /// Returns when a watched file changed last.
+    fn newest(&self) -> SystemTime {
+        let mut left = FILES_MAX;
+        let changes = self.watched.iter().map(|path| newest_change(path, &mut left));
+        changes.max().unwrap_or(UNIX_EPOCH)
     }
 }
 

@@ -112,6 +112,13 @@ pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError>
     Err(RescueError::Crowded { prefix })
 }
 
+/// Takes a stash off the list once its work is back, and keeps it: what was staged in it may differ
+/// from what came back.
+pub fn drop_stash(git: &Git, name: &str, stash: &str) -> Result<(), RescueError> {
+    keep(git, name, stash)?;
+    Ok(git.stash_drop(stash)?)
+}
+
 /// Keeps a tree as a commit on top of another; what is kept so under this name already is found again.
 pub(crate) fn keep_tree(
     git: &Git,
@@ -168,6 +175,37 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
     failpoint::reach("rescue.cleaned");
     git.run(&["reset", "--quiet", "--hard", &commit])?;
     failpoint::reach("rescue.reset");
+    Ok(kept)
+}
+
+/// Puts a worktree back onto its branch and that branch back to a commit, after all that this would
+/// lose has been kept: what is not committed, and commits that would be on no branch.
+///
+/// Files below `but`, relative to the worktree, stay as they are. Nobody else may be at work there.
+pub fn bring_back(
+    worktree: &Git,
+    name: &str,
+    [branch, commit]: [&str; 2],
+    but: &str,
+) -> Result<Vec<Rescued>, RescueError> {
+    let git = worktree.plumbing();
+    locks::clear_stale(&git)?;
+    let mut kept: Vec<Rescued> = rescue(&git, name)?.into_iter().collect();
+    let full = format!("refs/heads/{branch}");
+    for tip in [git.commit_of("HEAD")?, git.commit_of(&full)?].into_iter().flatten() {
+        if !git.is_ancestor(&tip, commit)? {
+            kept.push(keep(&git, name, &tip)?);
+        }
+    }
+    git.run(&["update-ref", "-m", &format!("rescue: {name}"), &full, commit])?;
+    git.run(&["symbolic-ref", "HEAD", &full])?;
+    let rest = format!(":(exclude,top){but}");
+    git.run(&["reset", "--quiet"])?;
+    // Git finds fault with a path that matches nothing, as in a commit without files.
+    if !git.run(&["ls-files", "-z", "--", ":(top)", &rest])?.stdout.is_empty() {
+        git.run(&["restore", "--worktree", "--", ":(top)", &rest])?;
+    }
+    git.run(&["clean", "--quiet", "-d", "--force", "--", ":(top)", &rest])?;
     Ok(kept)
 }
 

@@ -8,6 +8,7 @@ mod tests;
 use std::fmt::Write;
 
 use mow_core::item::Answer;
+use mow_core::worker::Evidence;
 use serde_json::{Map, Value, json};
 
 use crate::frontmatter::{self, EditError};
@@ -97,6 +98,10 @@ pub struct DonePlan<'a> {
     pub requirements: &'a [String],
     /// What people answered on the way.
     pub answers: &'a [Answer],
+    /// What it did other than its plan says.
+    pub deviations: &'a [String],
+    /// What proves it.
+    pub evidence: &'a [Evidence],
     /// How long it took, for people.
     pub duration: &'a str,
 }
@@ -126,7 +131,9 @@ pub fn summary(about: &About<'_>, plan: &DonePlan<'_>) -> Result<Vec<u8>, EditEr
     section(&mut text, "Decisions Made", plan.answers, |answer| {
         format!("{}: **{}**", one_line(&answer.question), one_line(&answer.text))
     });
-    text.push_str("\n## Deviations from Plan\n\nNone.\n\n## Issues Encountered\n\nNone.\n");
+    evidence_table(&mut text, plan.evidence);
+    section(&mut text, "Deviations from Plan", plan.deviations, Clone::clone);
+    text.push_str("\n## Issues Encountered\n\nNone.\n");
     with_keys(
         &text,
         json!({
@@ -138,6 +145,26 @@ pub fn summary(about: &About<'_>, plan: &DonePlan<'_>) -> Result<Vec<u8>, EditEr
             "completed": about.today(),
         }),
     )
+}
+
+/// Lists the checks that were run, each with the tree that it ran on.
+fn evidence_table(text: &mut String, evidence: &[Evidence]) {
+    text.push_str("\n## Evidence\n\n");
+    if evidence.is_empty() {
+        return text.push_str("No command checks this plan.\n");
+    }
+    text.push_str("| Check | Exit | Tree | Output |\n|-------|------|------|--------|\n");
+    for one in evidence {
+        let (command, exit) = (cell(&one.command), one.exit.unwrap_or(-1));
+        let (tree, output) = (short(&one.tree), short(&one.output));
+        writeln!(text, "| `{command}` | {exit} | `{tree}` | `{output}` |")
+            .expect("text can be extended");
+    }
+}
+
+/// Makes text fit for a cell of a table.
+fn cell(text: &str) -> String {
+    one_line(text).replace('|', "\\|")
 }
 
 fn section<T>(text: &mut String, title: &str, items: &[T], line: impl Fn(&T) -> String) {
@@ -162,13 +189,16 @@ pub struct Check {
     pub what: String,
     /// Why it does not hold; `None` when it does.
     pub gap: Option<String>,
+    /// What proves it, where it is a command.
+    pub evidence: Option<Evidence>,
 }
 
-/// Makes VERIFICATION.md.
+/// Makes VERIFICATION.md. What no machine can check is named, for whoever reads it.
 pub fn verification(
     about: &About<'_>,
     commit: &str,
     checks: &[Check],
+    unproven: &[String],
 ) -> Result<Vec<u8>, EditError> {
     let gaps: Vec<_> = checks.iter().filter(|check| check.gap.is_some()).collect();
     let passed = checks.len() - gaps.len();
@@ -181,11 +211,17 @@ pub fn verification(
     );
     for (n, check) in checks.iter().enumerate() {
         let status = if check.gap.is_some() { "FAILED" } else { "VERIFIED" };
-        let cell = |text: &str| one_line(text).replace('|', "\\|");
-        let gap = check.gap.as_deref().unwrap_or("held at this commit");
-        writeln!(text, "| {} | {} | {status} | {} |", n + 1, cell(&check.what), cell(gap))
+        let proof = match (&check.gap, &check.evidence) {
+            (Some(gap), _) => cell(gap),
+            (None, Some(one)) => {
+                format!("exit 0, tree `{}`, output `{}`", short(&one.tree), short(&one.output))
+            }
+            (None, None) => "held at this commit".to_owned(),
+        };
+        writeln!(text, "| {} | {} | {status} | {proof} |", n + 1, cell(&check.what))
             .expect("text can be extended");
     }
+    section(&mut text, "Not Checked by a Machine", unproven, |truth| one_line(truth));
     section(&mut text, "Gaps", &gaps, |check| {
         format!("{}: {}", one_line(&check.what), one_line(check.gap.as_deref().unwrap_or("")))
     });

@@ -117,6 +117,11 @@ impl Artifact {
         let before = file.strip_suffix(self.bare())?;
         if before.is_empty() { Some("") } else { before.strip_suffix('-') }
     }
+
+    /// Returns the file of this kind that an id names.
+    pub fn file(self, id: &str) -> String {
+        if id.is_empty() { self.bare().to_owned() } else { format!("{id}-{}", self.bare()) }
+    }
 }
 
 /// How far a phase is, told from its files alone.

@@ -4,7 +4,9 @@
 //! block could not be read as is kept in `problems`. Nothing here writes plans. Start with [`parse`].
 
 mod depends;
+mod evidence;
 mod fences;
+mod goals;
 mod must_haves;
 mod structure;
 mod tasks;
@@ -17,6 +19,7 @@ use crate::text::{Text, heading};
 use crate::{sections, values};
 
 pub use depends::PlanRef;
+pub use goals::Files;
 pub use must_haves::{Artifact, KeyLink, MustHaves};
 pub use structure::Structure;
 pub use tasks::{Element, Task};

@@ -55,6 +55,14 @@ impl RunDir {
         Ok(Self { dir: home(engine_dir).join(run), run: run.to_owned() })
     }
 
+    /// Names the directory of another run of the same project.
+    pub fn sibling(&self, run: &str) -> Result<Self, RunNameError> {
+        if !is_plain_name(run) {
+            return Err(RunNameError(run.to_owned()));
+        }
+        Ok(Self { dir: self.dir.with_file_name(run), run: run.to_owned() })
+    }
+
     /// Makes the directory, durably; nothing happens when it is there.
     pub fn create(&self) -> Result<(), DiskError> {
         // Those above may be there and not be durable: whoever made them may have been killed.

@@ -423,6 +423,8 @@ impl<'a> Draft<'a> {
             Outcome::Merged { .. } => {
                 return self.move_to(phase, Status::Merged, "its work is in the target");
             }
+            // Whatever it is, a new attempt has to do it; merging again would not help.
+            Outcome::Refuted { reason } => return self.fail(track, reason),
             Outcome::Conflict { files, settle } => {
                 let files: Vec<_> = files.iter().map(ToString::to_string).collect();
                 format!("conflicts in {}; {settle}", files.join(", "))

@@ -401,6 +401,11 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         settle: String,
     },
+    /// What the worker said is not what is there.
+    Refuted {
+        /// Why.
+        reason: String,
+    },
     /// The target branch did not follow.
     Refused {
         /// Why.

@@ -251,7 +251,9 @@ impl Outcome {
                 Some(format!("the branch did not follow: {reason}; to finish: {command}"))
             }
             Self::Failed { reason } => Some(format!("that did not work: {reason}")),
-            Self::Done | Self::Prepared { .. } | Self::Conflict { .. } => None,
+            Self::Done | Self::Prepared { .. } | Self::Conflict { .. } | Self::Refuted { .. } => {
+                None
+            }
         }
     }
 }

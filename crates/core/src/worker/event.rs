@@ -150,6 +150,45 @@ pub struct FoundTask {
     pub choices: Vec<String>,
 }
 
+/// A plan as it was when its phase began to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenPlan {
+    /// Its id.
+    pub id: String,
+    /// The hash of what it says.
+    pub hash: String,
+    /// What it says: checks are taken from here and from nowhere else.
+    pub text: String,
+    /// Whether it was complete before this phase had a commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub older: bool,
+}
+
+/// What came of a check, and of which code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The commit that it ran on.
+    pub commit: String,
+    /// The tree of that commit.
+    pub tree: String,
+    /// The hash of all its files but the planning files: the same code is not checked twice.
+    pub code: String,
+    /// The command.
+    pub command: String,
+    /// Its exit code; `None` when it did not come to its end.
+    pub exit: Option<i32>,
+    /// The hash of what it printed.
+    pub output: String,
+    /// When it ended, in milliseconds since 1970.
+    pub at: u64,
+    /// Whether it ran in a fresh checkout.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// Shows that the worker wrote it, and no agent.
+    #[serde(default)]
+    pub seal: String,
+}
+
 /// What a checker says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
@@ -202,6 +241,13 @@ pub enum Input {
     /// The lead has not confirmed what it was told for too long.
     Unheard {
         /// What to note about it.
+        text: String,
+    },
+    /// A check was run.
+    Proved(Evidence),
+    /// Something came to light that people should know.
+    Noted {
+        /// A sentence.
         text: String,
     },
     /// Time has passed.
@@ -264,6 +310,15 @@ pub enum Event {
         /// What was noted about it.
         text: String,
     },
+    /// What the commits of this attempt are sealed with; the first record of all.
+    Sealed {
+        /// The root of the chain.
+        root: String,
+        /// The root of the chain for what was proved.
+        proofs: String,
+    },
+    /// A check was run.
+    Proved(Evidence),
     /// The lead is told something.
     Reported(Report),
 }
@@ -286,7 +341,9 @@ pub enum Effect {
         /// How often it has done it before.
         round: u32,
     },
-    /// Carry out a task, check it and commit it.
+    /// Take the plans as they are, so that nobody changes what proves them.
+    Freeze,
+    /// Carry out a task, commit it and check it.
     RunTask {
         /// The plan.
         plan: String,
@@ -372,6 +429,13 @@ pub enum Outcome {
     Found {
         /// What.
         found: Found,
+    },
+    /// The plans are taken.
+    Frozen {
+        /// All that count in this phase.
+        plans: Vec<FrozenPlan>,
+        /// The hash of git's own settings.
+        settings: String,
     },
     /// It is committed.
     Committed {

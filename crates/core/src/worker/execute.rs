@@ -14,6 +14,10 @@ const CLOSE_TRIES: u32 = 2;
 const REJECTED: &str = "rejected";
 
 pub(super) fn execute(worker: &Worker, found: &Found) -> Next {
+    if !worker.frozen {
+        let problem = worker.problem.clone().filter(|_| worker.tries > 0);
+        return problem.map_or(Next::Do(Effect::Freeze), Next::Fail);
+    }
     if let Some(reason) = exhausted(worker, found) {
         // What other plans are at comes to its end before.
         return if worker.busy.is_empty() { Next::Fail(reason) } else { Next::Wait };

@@ -64,6 +64,9 @@ impl Bench {
     fn perform(&mut self, effect: &Effect) -> Outcome {
         let (name, words) = match effect {
             Effect::Look => return Outcome::Found { found: self.found.clone() },
+            Effect::Freeze => {
+                return Outcome::Frozen { plans: Vec::new(), settings: String::new() };
+            }
             Effect::RunRole { role, .. } => (role.name(), role.name().to_owned()),
             Effect::RunTask { plan, task, .. } => ("task", format!("{plan}/{task}")),
             Effect::ClosePlan { plan, .. } => ("close", format!("close {plan}")),
@@ -355,13 +358,14 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);
         found.settings.wall_max_ms = Some(1_000);
-        while worker.busy.values().any(|effect| *effect == Effect::Look) {
-            let id = *worker.busy.keys().next().unwrap();
-            step(
-                &mut worker,
-                Some(&Input::Finished { id, outcome: Outcome::Found { found: found.clone() } }),
-                1,
-            );
+        while let Some((id, effect @ (Effect::Look | Effect::Freeze))) =
+            worker.busy.first_key_value().map(|(id, effect)| (*id, effect.clone()))
+        {
+            let outcome = match effect {
+                Effect::Look => Outcome::Found { found: found.clone() },
+                _ => Outcome::Frozen { plans: Vec::new(), settings: String::new() },
+            };
+            step(&mut worker, Some(&Input::Finished { id, outcome }), 1);
         }
         let decision = step(&mut worker, Some(&Input::Told(Note::Halt { how })), 2);
         assert_eq!(decision.effects.iter().any(|(_, e)| *e == Effect::Interrupt { of: None }), cut);

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Effect, Event, Outcome, Role, Verdict};
+use super::{Effect, Event, Evidence, Outcome, Role, Verdict};
 use crate::lead::words::short;
 use crate::report::{Halt, Report};
 
@@ -26,6 +26,8 @@ impl Event {
             Self::Halted { how: Halt::Timeout } => "its time is used up".to_owned(),
             Self::Interrupted => "what it was doing is cut off".to_owned(),
             Self::Unheard { text } | Self::Stuck { text, .. } => text.clone(),
+            Self::Sealed { .. } => return None,
+            Self::Proved(evidence) => evidence.sentence(),
             Self::Moving { .. } => "what seemed stuck moves again".to_owned(),
             Self::Decided { choice, .. } => format!("a person decides: {choice}"),
             Self::Reported(Report::Started { pid }) => format!("worker {pid} is at work"),
@@ -47,6 +49,19 @@ impl Event {
     }
 }
 
+impl Evidence {
+    fn sentence(&self) -> String {
+        let command = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = if self.fresh { " in a fresh checkout" } else { "" };
+        let end = match self.exit {
+            Some(0) => "passes".to_owned(),
+            Some(code) => format!("ends with {code}"),
+            None => "does not come to its end".to_owned(),
+        };
+        format!("`{command}` {end} on {}{place}", short(&self.commit))
+    }
+}
+
 impl Effect {
     fn sentence(&self) -> Option<String> {
         Some(match self {
@@ -55,6 +70,7 @@ impl Effect {
             Self::RunRole { role, round } => {
                 format!("the {} begins, round {}", role.name(), round + 1)
             }
+            Self::Freeze => "the plans are taken as they are".to_owned(),
             Self::RunTask { plan, task, .. } => format!("plan {plan}: task {task} begins"),
             Self::CheckPlan { plan } => format!("plan {plan}: its checks begin"),
             Self::ClosePlan { plan, .. } => format!("plan {plan}: its summary is written"),
@@ -97,7 +113,9 @@ impl Outcome {
             Self::Verdict { verdict: Verdict::HumanNeeded { text } } => {
                 format!("a person must look: {text}")
             }
-            Self::Done | Self::Found { .. } | Self::Committed { .. } => return None,
+            Self::Done | Self::Found { .. } | Self::Frozen { .. } | Self::Committed { .. } => {
+                return None;
+            }
         })
     }
 }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::effects::Repository;
 use super::prepare::{change_manifest, is_newer, release};
+use super::proof::{self, Claim};
 use super::trial::Trial;
 use crate::EngineError;
 use crate::clock::now_text;
@@ -56,10 +57,17 @@ pub(super) fn merge(
     repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     let place = site.worktree(number)?;
-    let phase = Phase { site, number, attempt, place };
-    ensure_ref(site, &Git::new(site.top()), onto)?;
+    let git = Git::new(site.top());
+    ensure_ref(site, &git, onto)?;
     failpoint::reach("merge.begun");
-    let outcome = phase.merge(commit, repository)?;
+    let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
+    let claim = Claim { phase: number, attempt, commit, onto, branch: &place.branch };
+    let commit = match proof::check(site, &git, &claim, tip.as_deref())? {
+        Ok(commit) => commit,
+        Err(reason) => return Ok(Outcome::Refuted { reason }),
+    };
+    let phase = Phase { site, number, attempt, place };
+    let outcome = phase.merge(&commit, repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
         phase.finish(commit)?;
     }

@@ -290,7 +290,8 @@ fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), E
             commit::commit_paths(&git, &Paths::All, &subject, &marks).map_err(failed)?;
             failpoint::reach("stash.committed");
         }
-        git.stash_drop(&stash)?;
+        rescue::drop_stash(&git, &place.branch, &stash)
+            .map_err(|error| EngineError::Host(error.into()))?;
         failpoint::reach("stash.dropped");
     }
     change_manifest(place, &[("stash_ref", json!(null))])

@@ -10,9 +10,9 @@ use mow_core::worker::{Outcome, apart};
 use mow_host::commit;
 
 use super::desk::Desk;
-use super::look::{BESIDE_KEY, TASK_KEY, UNDONE_KEY};
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
+use crate::marks::{Mark, UNDONE_KEY};
 
 /// How many files are named.
 const NAMED_MAX: usize = 5;
@@ -20,7 +20,7 @@ const NAMED_MAX: usize = 5;
 impl Desk {
     /// Returns what a plan declares, relative to the top of the worktree.
     fn declared(&self, plan: &str) -> Result<Vec<String>, EngineError> {
-        let files = apart::clear_paths(&self.plan(plan)?.files_modified).ok_or_else(|| {
+        let files = apart::clear_paths(&self.frozen(plan)?.files_modified).ok_or_else(|| {
             EngineError::refused(
                 format!("plan {plan} no longer says clearly which files it changes"),
                 "name them under `files_modified:` in the plan",
@@ -32,21 +32,30 @@ impl Desk {
 
     /// Puts aside what an earlier attempt left, before plans run side by side.
     pub(super) fn clear(&self, plans: &[String]) -> Result<Outcome, EngineError> {
+        if let Some(reason) = self.moved()? {
+            return Ok(Outcome::Failed { reason });
+        }
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
+        let before = self.before()?;
+        self.trust().group = Some(before);
         Ok(Outcome::Done)
     }
 
     /// Carries out a task and commits what its plan declares.
-    pub(super) fn run_beside(&self, plan: &str, number: usize) -> Result<Outcome, EngineError> {
-        let mark = (plan.to_owned(), number);
-        if let Some(commit) = self.committed()?.tasks.get(&mark) {
+    pub(super) fn run_beside(
+        &self,
+        plan: &str,
+        number: usize,
+        effect: u64,
+    ) -> Result<Outcome, EngineError> {
+        if let Some(commit) = self.marks()?.tasks.get(&(plan.to_owned(), number)) {
             return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
         let files = self.declared(plan)?;
         // What the same task left when it was cut off; nobody else is at work in these files.
         self.set_aside(&format!("{plan}-{number}"), &files)?;
-        let parsed = self.plan(plan)?;
+        let parsed = self.frozen(plan)?;
         let Some(task) = parsed.tasks.get(number - 1) else {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
         };
@@ -57,9 +66,8 @@ impl Desk {
         }
         failpoint::reach("beside.acted");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
-        let mark = format!("{plan}/{number}");
-        let marks = [(TASK_KEY, mark.clone()), (BESIDE_KEY, mark)];
-        let commit = self.commit(&subject, &marks, Part::Declared(&files))?;
+        let mark = Mark::Task(plan.to_owned(), number);
+        let commit = self.commit(&subject, Some((&mark, effect)), Part::Declared(&files))?;
         failpoint::reach("beside.committed");
         Ok(Outcome::Committed { commit })
     }
@@ -68,6 +76,13 @@ impl Desk {
     ///
     /// What lies in the files of a plan is the rest of a task that did not come to its end.
     pub(super) fn gather(&self, plans: &[String]) -> Result<Outcome, EngineError> {
+        let before = self.trust().group.take();
+        if let Some(before) = &before
+            && let Some(reason) = self.trespass(before)?
+        {
+            let kept = self.bring_back(before)?;
+            return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
+        }
         let mut declared = Vec::new();
         for plan in plans {
             declared.extend(self.declared(plan)?);
@@ -77,71 +92,83 @@ impl Desk {
         let listing = self.git().run(&args)?.stdout;
         let changed = listing.split(|byte| *byte == 0).filter(|entry| entry.len() > 3);
         let changed = changed.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned());
-        let strays: BTreeSet<_> = changed
-            .filter(|path| !declared.iter().any(|above| apart::covers(above, path)))
-            .collect();
+        let is_stray = |path: &String| !declared.iter().any(|above| apart::covers(above, path));
+        let strays: BTreeSet<_> = changed.filter(is_stray).collect();
         let kept = self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.gathered");
-        if strays.is_empty() {
-            return Ok(Outcome::Done);
+        if !strays.is_empty() {
+            let kept = kept.map(|name| format!(", kept as {name}")).unwrap_or_default();
+            return Ok(Outcome::Failed { reason: undeclared(&strays, plans, &kept) });
         }
-        let named: Vec<_> = strays.iter().take(NAMED_MAX).map(String::as_str).collect();
-        let more = match strays.len() - named.len() {
-            0 => String::new(),
-            count => format!(" and {count} more"),
-        };
-        let kept = kept.map(|name| format!(", kept as {name}")).unwrap_or_default();
-        let reason = format!(
-            "{}{more} changed while plans {} ran side by side, and none of them has it in \
-             files_modified{kept}",
-            named.join(", "),
-            plans.join(", ")
-        );
-        Ok(Outcome::Failed { reason })
+        let Some(before) = before else { return Ok(Outcome::Done) };
+        // What agents committed themselves did not go through the plan's own paths.
+        let files = self.differing(&before.head, "HEAD")?;
+        let strays = files.iter().map(|file| file.path.clone()).filter(is_stray).collect();
+        let reason = self.judge_group(plans, &files)?.or_else(|| {
+            let strays: BTreeSet<String> = strays;
+            (!strays.is_empty()).then(|| undeclared(&strays, plans, ""))
+        });
+        let Some(reason) = reason else { return Ok(Outcome::Done) };
+        let kept = self.bring_back(&before)?;
+        Ok(Outcome::Failed { reason: format!("{reason}{kept}") })
     }
 
     /// Runs the checks of a plan that was committed without; undoes the task that does not pass.
-    pub(super) fn check_plan(&self, plan: &str) -> Result<Outcome, EngineError> {
+    pub(super) fn check_plan(&self, plan: &str, effect: u64) -> Result<Outcome, EngineError> {
         self.set_aside(&format!("{plan}-check"), &[])?;
-        let parsed = self.plan(plan)?;
+        let parsed = self.frozen(plan)?;
         for (task, number) in parsed.tasks.iter().zip(1..) {
             let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
             let job = Job { task, label: &label, env: &env, files: &[] };
-            if let Some(reason) = self.check(&job)? {
+            if let Some(reason) = self.check(&job, None)? {
                 if self.stop.is_stopped() {
                     return Ok(Outcome::Interrupted);
                 }
                 self.set_aside(&format!("{plan}-check"), &[])?;
-                self.undo(plan, number, parsed.tasks.len())?;
+                self.undo(plan, (number, parsed.tasks.len()), effect)?;
                 return Ok(Outcome::Undone { task: number, reason });
             }
         }
         failpoint::reach("beside.checked");
-        let code = self.code()?;
-        for check in parsed.tasks.iter().flat_map(super::task::checks) {
-            self.note_passed(&code, &check);
-        }
         Ok(Outcome::Done)
     }
 
     /// Brings the files of a plan back to what they were before a task, by one more commit.
-    fn undo(&self, plan: &str, from: usize, through: usize) -> Result<(), EngineError> {
-        let committed = self.committed()?;
-        let of = |task| committed.tasks.get(&(plan.to_owned(), task));
+    fn undo(
+        &self,
+        plan: &str,
+        (from, through): (usize, usize),
+        effect: u64,
+    ) -> Result<(), EngineError> {
+        let marks = self.marks()?;
+        let of = |task| marks.tasks.get(&(plan.to_owned(), task));
         let Some(first) = (from..=through).find_map(of) else { return Ok(()) };
-        let mut trailers = vec![
-            ("Mow-Phase", self.brief.phase.to_string()),
-            ("Mow-Attempt", self.brief.attempt.to_string()),
-        ];
+        let mark = Mark::Undone(plan.to_owned());
+        let mut trailers = self.trailers(Some((&mark, effect)))?;
         let done = (from..=through).filter(|task| of(*task).is_some());
-        let marks = done.map(|task| (UNDONE_KEY, format!("{plan}/{task}")));
-        trailers.extend(marks);
+        trailers.extend(done.map(|task| (UNDONE_KEY, format!("{plan}/{task}"))));
         let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let subject = format!("revert({plan}): task {from} does not pass its check");
         let files = self.declared(plan)?;
-        commit::undo(&self.git(), &files, &format!("{first}^"), &subject, &trailers)
+        let commit = commit::undo(&self.git(), &files, &format!("{first}^"), &subject, &trailers)
             .map_err(|error| EngineError::Host(error.into()))?;
+        self.trust().note(Some((&mark, effect)), &commit);
         failpoint::reach("beside.undone");
         Ok(())
     }
+}
+
+/// Says which files changed that no plan declared.
+fn undeclared(strays: &BTreeSet<String>, plans: &[String], kept: &str) -> String {
+    let named: Vec<_> = strays.iter().take(NAMED_MAX).map(String::as_str).collect();
+    let more = match strays.len() - named.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!(
+        "{}{more} changed while plans {} ran side by side, and none of them has it in \
+         files_modified{kept}",
+        named.join(", "),
+        plans.join(", ")
+    )
 }

@@ -1,12 +1,12 @@
 //! What a worker works with: its worktree, its planning files, its log.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Brief;
-use mow_core::worker::{Effect, Outcome};
+use mow_core::worker::{Effect, Input, Outcome};
+use mow_host::custody::REFLOG_VARIABLE;
 use mow_host::git::Git;
 use mow_host::pulse::Sign;
 use mow_host::shell::{End, ShellEnd, ShellJob};
@@ -19,6 +19,8 @@ use mow_store::project::Project;
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::{self, Site};
+
+use super::trust::Trust;
 
 /// The place where a worker works. Each effect has one of its own, which shares all but the wish to
 /// stop.
@@ -34,20 +36,27 @@ pub(super) struct Desk {
     pub(super) dir_name: String,
     /// Whether planning files are committed.
     pub(super) commits_docs: bool,
+    /// The branch of the phase.
+    pub(super) branch: String,
     pub(super) stop: Stop,
     /// Where signs of life go, or that there are none.
     notice: Notice,
-    /// Checks that have passed, each with the code it passed on.
-    pub(super) passed: Arc<Mutex<BTreeSet<(String, String)>>>,
+    trust: Arc<Mutex<Trust>>,
+    /// Whom to tell what comes to light while something is being done.
+    pub(super) voice: Arc<OnceLock<Voice>>,
     /// Held by whoever makes a commit, one at a time.
     pub(super) committing: Arc<Mutex<()>>,
 }
 
+/// Takes what is to be written down.
+pub(super) type Voice = Box<dyn Fn(Input) + Send + Sync>;
+
 type Notice = Arc<dyn Fn(Sign) + Send + Sync>;
 
 impl Desk {
-    pub(super) fn new(site: Site, brief: &Brief) -> Result<Self, EngineError> {
-        let worktree = site.worktree(&brief.phase)?.path;
+    pub(super) fn new(site: Site, brief: &Brief, trust: Trust) -> Result<Self, EngineError> {
+        let place = site.worktree(&brief.phase)?;
+        let (worktree, branch) = (place.path, place.branch);
         let root = worktree.join(site.below_top());
         let mut project = Project::find_or_cwd(&worktree)?;
         (project.planning, project.root) = (root.join(".planning"), root);
@@ -56,7 +65,7 @@ impl Desk {
         // What is made ahead is the lead's to bring to where it belongs.
         let commits_docs = brief.through.is_none() && site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);
-        let (passed, committing) = (Arc::default(), Arc::default());
+        let trust = Arc::new(Mutex::new(trust));
         let notice: Notice = Arc::new(|_| {});
         Ok(Self {
             site,
@@ -65,11 +74,25 @@ impl Desk {
             project,
             dir_name,
             commits_docs,
+            branch,
             stop,
             notice,
-            passed,
-            committing,
+            trust,
+            voice: Arc::default(),
+            committing: Arc::default(),
         })
+    }
+
+    /// Returns what this worker knows for sure.
+    pub(super) fn trust(&self) -> MutexGuard<'_, Trust> {
+        self.trust.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has something written down while an effect is still going on.
+    pub(super) fn tell(&self, input: Input) {
+        if let Some(voice) = self.voice.get() {
+            voice(input);
+        }
     }
 
     /// Returns the same for one effect, that can be stopped by itself.
@@ -102,19 +125,20 @@ impl Desk {
         value.and_then(|value| value.as_u64()).unwrap_or(30) * 1_000
     }
 
-    /// Does what the worker wants; whatever goes wrong is an outcome.
-    pub(super) fn perform(&self, effect: &Effect) -> Outcome {
+    /// Does what the worker wants, under its number; whatever goes wrong is an outcome.
+    pub(super) fn perform(&self, id: u64, effect: &Effect) -> Outcome {
         let outcome = match effect {
             Effect::Look => self.look().map(|found| Outcome::Found { found }),
             Effect::WriteContext { answers } => self.write_context(answers),
             Effect::RunRole { role, round } => self.run_role(*role, *round),
-            Effect::RunTask { plan, task, beside: false } => self.run_task(plan, *task),
-            Effect::RunTask { plan, task, beside: true } => self.run_beside(plan, *task),
+            Effect::Freeze => self.freeze(),
+            Effect::RunTask { plan, task, beside: false } => self.run_task(plan, *task, id),
+            Effect::RunTask { plan, task, beside: true } => self.run_beside(plan, *task, id),
             Effect::Clear { plans } => self.clear(plans),
             Effect::Gather { plans } => self.gather(plans),
-            Effect::CheckPlan { plan } => self.check_plan(plan),
-            Effect::ClosePlan { plan, began } => self.close_plan(plan, *began),
-            Effect::ClosePhase => self.close_phase(),
+            Effect::CheckPlan { plan } => self.check_plan(plan, id),
+            Effect::ClosePlan { plan, began } => self.close_plan(plan, *began, id),
+            Effect::ClosePhase => self.close_phase(id),
             Effect::Checkpoint { .. } => self.checkpoint(effect),
             Effect::NoteStatus { text } => self.note_status(text),
             Effect::Interrupt { .. } => Ok(Outcome::Done),
@@ -135,18 +159,23 @@ impl Desk {
         Ok(())
     }
 
-    /// Runs a script in the worktree; its output goes to a log of its own.
-    pub(super) fn shell(&self, script: &Script<'_>) -> Result<ShellEnd, EngineError> {
+    /// Returns the file for what a script prints.
+    pub(super) fn log(&self, label: &str) -> PathBuf {
         let log = self.site.run.log(&self.brief.phase, self.brief.attempt);
         let stem = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        log.with_file_name(format!("{stem}-{label}.log"))
+    }
+
+    /// Runs a script in a checkout; its output goes to a log of its own.
+    pub(super) fn shell(&self, script: &Script<'_>) -> Result<ShellEnd, EngineError> {
         let config = self.site.config()?;
-        let root = self.worktree.join(self.site.below_top());
+        let root = script.top.unwrap_or(&self.worktree).join(self.site.below_top());
         let job = ShellJob {
             script: script.text.to_owned(),
             program: script.program.to_owned(),
             cwd: root.clone(),
-            env: self.environment(script.env),
-            log: log.with_file_name(format!("{stem}-{}.log", script.label)),
+            env: self.environment(script),
+            log: self.log(script.label),
             wall_max: site::minutes(&config, "multi_phase.worker_timeout_min"),
             stuck_after: site::minutes(&config, "multi_phase.stuck_after_min"),
             watched: match script.files {
@@ -154,15 +183,18 @@ impl Desk {
                 files => files.iter().map(|file| root.join(file)).collect(),
             },
         };
-        mow_host::shell::run(&job, &self.stop, &mut |sign| (self.notice)(sign))
-            .map_err(|error| EngineError::Host(error.into()))
+        let end = mow_host::shell::run(&job, &self.stop, &mut |sign| (self.notice)(sign));
+        // What has come to its end is not stuck, whatever is still to be done about it.
+        (self.notice)(Sign::Moving);
+        end.map_err(|error| EngineError::Host(error.into()))
     }
 
     /// Returns what scripts and roles find in their environment: names and paths, never contents.
-    fn environment(&self, more: &[(&str, String)]) -> Vec<(String, String)> {
+    fn environment(&self, script: &Script<'_>) -> Vec<(String, String)> {
         let path = |path: &Path| path.display().to_string();
         let mut all = vec![
-            ("MOW_WORKTREE", path(&self.worktree)),
+            ("MOW_WORKTREE", path(script.top.unwrap_or(&self.worktree))),
+            (REFLOG_VARIABLE, self.reflog_word()),
             ("MOW_PHASE_DIR", path(&self.phase_dir())),
             ("MOW_PHASE_NAME", self.brief.name.clone()),
             ("MOW_BASE", self.brief.base.clone()),
@@ -174,7 +206,7 @@ impl Desk {
             let dirs: Vec<_> = dirs.iter().map(|dir| path(dir)).collect();
             all.push(("MOW_DEPENDENCY_DIRS", dirs.join("\n")));
         }
-        all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
+        all.extend(script.env.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -200,6 +232,8 @@ pub(super) struct Script<'a> {
     pub(super) program: &'a str,
     /// What its log is called.
     pub(super) label: &'a str,
+    /// The checkout it runs in; `None` for the worktree.
+    pub(super) top: Option<&'a Path>,
     pub(super) env: &'a [(&'a str, String)],
     /// The files whose changes are signs of life; without any, all.
     pub(super) files: &'a [String],

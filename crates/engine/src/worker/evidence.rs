@@ -1,11 +1,162 @@
-//! Which checks have passed on which code, so that nothing is checked twice.
+//! Runs checks on commits and keeps what came of them, so that nothing is checked twice.
+//!
+//! A check runs in the worktree when that holds nothing but the commit and what git ignores, else in
+//! a fresh checkout, which goes away afterwards. What passed is known by the code: all committed
+//! files but the planning files.
 
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
 
-use super::desk::Desk;
+use mow_core::hash;
+use mow_core::worker::{Evidence, Input};
+use mow_host::scratch;
+use mow_host::shell::End;
+use mow_store::disk;
+
+use super::custody::short;
+use super::desk::{Desk, Script, complaint};
+use super::task::one_line;
 use crate::EngineError;
+use crate::clock::Clock;
+
+/// Some checks to run.
+pub(super) struct Checks<'a> {
+    pub(super) commands: &'a [String],
+    /// How their logs are called.
+    pub(super) label: &'a str,
+    pub(super) env: &'a [(&'a str, String)],
+    /// Whether a fresh checkout is needed in any case, and why.
+    pub(super) fresh: Option<&'a str>,
+}
+
+/// A fresh checkout, which goes away with the value.
+struct Fresh {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // What stays is removed before the next one is made.
+        scratch::remove(&self.root, &self.path).ok();
+    }
+}
+
+/// What checks run on.
+struct Tip {
+    commit: String,
+    tree: String,
+    code: String,
+}
 
 impl Desk {
+    /// Runs checks on the last commit; returns the first one that does not pass, and why.
+    pub(super) fn prove(&self, checks: &Checks<'_>) -> Result<Option<String>, EngineError> {
+        let mut first = None;
+        for (check, gap) in self.prove_all(checks, true)? {
+            if let Some(gap) = gap {
+                first.get_or_insert(format!("its check `{}` failed, {gap}", one_line(&check)));
+            }
+        }
+        Ok(first)
+    }
+
+    /// Runs checks on the last commit; returns each with why it does not pass.
+    pub(super) fn prove_all(
+        &self,
+        checks: &Checks<'_>,
+        until_first: bool,
+    ) -> Result<Vec<(String, Option<String>)>, EngineError> {
+        let mut all = Vec::new();
+        if checks.commands.is_empty() {
+            return Ok(all);
+        }
+        let tip = self.tip()?;
+        let mut place: Option<Option<Fresh>> = None;
+        for (n, command) in checks.commands.iter().enumerate() {
+            let mut gap = None;
+            // The same code is not checked twice.
+            if !self.has_passed(&tip.code, command) {
+                let scratch = match place.take() {
+                    Some(place) => place,
+                    None => self.place(&tip, checks.fresh.is_some())?,
+                };
+                let label = format!("{}-{}", checks.label, n + 1);
+                let top = scratch.as_ref().map(|fresh| fresh.path.as_path());
+                gap = self.run_check(command, &tip, (&label, top), checks.env)?;
+                if let (Some(said), true) = (&mut gap, scratch.is_some()) {
+                    let why = checks.fresh.unwrap_or("the worktree holds more than the commit");
+                    let commit = short(&tip.commit);
+                    said.push_str(&format!(" (in a fresh checkout of {commit}: {why})"));
+                }
+                place = Some(scratch);
+            }
+            let is_gap = gap.is_some();
+            all.push((command.clone(), gap));
+            if self.stop.is_stopped() || (is_gap && until_first) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Runs one check and writes down what came of it; returns why it does not pass.
+    fn run_check(
+        &self,
+        command: &str,
+        tip: &Tip,
+        (label, top): (&str, Option<&Path>),
+        env: &[(&str, String)],
+    ) -> Result<Option<String>, EngineError> {
+        let end =
+            self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
+        let printed = disk::read(&self.log(label))?.unwrap_or_default();
+        let evidence = Evidence {
+            commit: tip.commit.clone(),
+            tree: tip.tree.clone(),
+            code: tip.code.clone(),
+            command: command.to_owned(),
+            exit: match end.end {
+                End::Exited(code) => Some(code),
+                _ => None,
+            },
+            output: hash::hex(&printed),
+            at: Clock::default().now(),
+            fresh: top.is_some(),
+            seal: self.trust().seal_proof()?,
+        };
+        self.believe(&evidence);
+        failpoint::reach("evidence.seen");
+        self.tell(Input::Proved(evidence));
+        Ok(complaint(&end))
+    }
+
+    /// Takes in evidence that a worker of this phase has sealed.
+    pub(super) fn believe(&self, evidence: &Evidence) {
+        if evidence.exit == Some(0) {
+            let key = (evidence.code.clone(), evidence.command.clone());
+            self.trust().passed.insert(key, evidence.clone());
+        }
+    }
+
+    fn has_passed(&self, code: &str, command: &str) -> bool {
+        self.trust().passed.contains_key(&(code.to_owned(), command.to_owned()))
+    }
+
+    /// Returns the newest evidence that commands have passed.
+    pub(super) fn evidence(&self, commands: &[String]) -> Vec<Evidence> {
+        let trust = self.trust();
+        let newest = commands.iter().map(|command| {
+            trust.passed.values().filter(|one| one.command == *command).max_by_key(|one| one.at)
+        });
+        newest.flatten().cloned().collect()
+    }
+
+    fn tip(&self) -> Result<Tip, EngineError> {
+        let names = self.git().run(&["rev-parse", "HEAD", "HEAD^{tree}"])?.text();
+        let (commit, tree) = names.split_once('\n').unwrap_or((&names, ""));
+        Ok(Tip { commit: commit.to_owned(), tree: tree.to_owned(), code: self.code()? })
+    }
+
     /// Returns what stands for all committed files but the planning files.
     pub(super) fn code(&self) -> Result<String, EngineError> {
         let planning = self.planning_below_top();
@@ -14,20 +165,26 @@ impl Desk {
         let listing = self.git().run(args)?.text();
         let code = listing.lines().filter(|line| {
             let path = line.split_once('\t').map_or("", |(_, path)| path);
-            !path.starts_with(&planning)
+            let rest = path.strip_prefix(&planning);
+            !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-        Ok(code.collect::<Vec<_>>().join("\n"))
+        Ok(hash::hex(code.collect::<Vec<_>>().join("\n").as_bytes()))
     }
 
-    /// Notes that a check has passed on some code.
-    pub(super) fn note_passed(&self, code: &str, check: &str) {
-        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        passed.insert((code.to_owned(), check.to_owned()));
-    }
-
-    /// Returns whether a check has passed on this very code.
-    pub(super) fn has_passed(&self, code: &str, check: &str) -> bool {
-        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        passed.contains(&(code.to_owned(), check.to_owned()))
+    /// Returns where checks may run: a fresh checkout, or `None` for the worktree, which then holds
+    /// nothing but the commit, the planning files and what git ignores.
+    fn place(&self, tip: &Tip, fresh: bool) -> Result<Option<Fresh>, EngineError> {
+        let rest = format!(":(exclude,top){}", self.planning_below_top());
+        let args = ["status", "--porcelain", "-z", "--ignore-submodules=none", "--", ":(top)"];
+        if !fresh && self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty() {
+            return Ok(None);
+        }
+        let path = self.site.home()?.path().join(format!("{}-fresh", self.padded()));
+        let fresh = Fresh { root: self.site.top().to_path_buf(), path };
+        // One that a killed worker left may hold what git ignores.
+        scratch::remove(&fresh.root, &fresh.path)?;
+        scratch::check_out(&fresh.root, &fresh.path, &tip.commit)
+            .map_err(|error| EngineError::Host(error.into()))?;
+        Ok(Some(fresh))
     }
 }

@@ -1,6 +1,6 @@
 //! Looks at what is there of a phase: files, plans, commits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mow_core::stage::Gates;
 use mow_core::worker::{Found, FoundPlan, FoundTask, Role, Settings, Verdict};
@@ -13,26 +13,6 @@ use mow_store::{disk, phase_files};
 use super::desk::Desk;
 use crate::EngineError;
 use crate::site;
-
-/// The key of the commits that close a plan, and of those that end a task.
-pub(super) const PLAN_KEY: &str = "Mow-Plan";
-pub(super) const TASK_KEY: &str = "Mow-Task";
-/// The key of what tells a task's commit that was made beside other plans, and not checked.
-pub(super) const BESIDE_KEY: &str = "Mow-Beside";
-/// The key of commits that undo tasks.
-pub(super) const UNDONE_KEY: &str = "Mow-Undone";
-
-/// What the commits of a phase say is done.
-#[derive(Debug, Default)]
-pub(super) struct Committed {
-    pub(super) plans: BTreeSet<String>,
-    /// The commit of each task.
-    pub(super) tasks: BTreeMap<(String, usize), String>,
-    /// Plans with tasks that were committed before they were checked.
-    pub(super) unchecked: BTreeSet<String>,
-    /// Tasks that were undone, of which some may have been done again.
-    pub(super) undone: BTreeSet<(String, usize)>,
-}
 
 impl Desk {
     pub(super) fn look(&self) -> Result<Found, EngineError> {
@@ -112,28 +92,30 @@ impl Desk {
         let Some(dir) = phase_dirs::find(&self.project.planning, &number) else {
             return Ok(Vec::new());
         };
-        let before = phase_dirs::find(&self.site.project.planning, &number);
         let summaries: BTreeSet<_> = ids(&dir, Artifact::Summary).collect();
-        let older: BTreeSet<_> =
-            before.iter().flat_map(|dir| ids(dir, Artifact::Summary)).collect();
-        let committed = self.committed()?;
+        let marks = self.marks()?;
         let all: Vec<_> = ids(&dir, Artifact::Plan).collect();
+        let is_open = |id: &&String| !marks.plans.contains_key(*id) && summaries.contains(*id);
+        let older = self.older_plans(&all.iter().filter(is_open).cloned().collect::<Vec<_>>())?;
         let mut plans = Vec::new();
         for id in &all {
             let plan = self.plan(id)?;
-            let closed = committed.plans.contains(id) || older.contains(id);
-            let done = |(of, task): &(String, usize)| (of == id).then_some(*task);
+            let closed = marks.plans.contains_key(id) || older.contains(id);
+            let done = |key: &(String, usize)| {
+                // What nobody has seen checked is begun again, which then only checks it.
+                (key.0 == *id && marks.unproven.as_ref() != Some(key)).then_some(key.1)
+            };
             let known = plan.depends_on.iter().filter_map(|other| other.resolve(&number, &all));
             plans.push(FoundPlan {
                 wave: plan.wave,
                 depends_on: known.map(str::to_owned).filter(|other| other != id).collect(),
                 done: closed && summaries.contains(id),
-                tasks_done: committed.tasks.keys().filter_map(done).collect(),
+                tasks_done: marks.tasks.keys().filter_map(done).collect(),
                 files: plan.files_modified.clone(),
                 problem: problem(&plan),
                 tasks: plan.tasks.iter().map(found_task).collect(),
-                unchecked: !closed && committed.unchecked.contains(id),
-                alone: committed.undone.iter().any(|(of, _)| of == id),
+                unchecked: !closed && marks.unchecked.contains(id),
+                alone: marks.undone.iter().any(|(of, _)| of == id),
                 id: id.clone(),
             });
         }
@@ -141,52 +123,36 @@ impl Desk {
         Ok(plans)
     }
 
+    /// Returns which plans were complete before this phase had a commit of its own.
+    pub(super) fn older_plans(&self, ids: &[String]) -> Result<BTreeSet<String>, EngineError> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let file = |id: &str| Artifact::Summary.file(id);
+        let is_in = |names: &[String]| -> BTreeSet<String> {
+            ids.iter().filter(|id| names.iter().any(|name| *name == file(id))).cloned().collect()
+        };
+        if !self.commits_docs {
+            let dir = self.site.project.planning.join("phases").join(&self.dir_name);
+            let there = ids.iter().map(|id| file(id)).filter(|file| dir.join(file).exists());
+            return Ok(is_in(&there.collect::<Vec<_>>()));
+        }
+        // What is in the base nobody of this phase can have written.
+        let dir = format!("{}/phases/{}", self.planning_below_top(), self.dir_name);
+        let tree = format!("{}:{dir}", self.brief.base);
+        let answer = self.git().ask(&["ls-tree", "--name-only", "-z", &tree])?;
+        let names = if answer.success { answer.stdout } else { Vec::new() };
+        Ok(is_in(&mow_host::git::parse_names(&names)))
+    }
+
     /// Reads a plan by its id.
     pub(super) fn plan(&self, id: &str) -> Result<Plan, EngineError> {
         let bytes = disk::read(&self.phase_dir().join(plan_file(id)))?.unwrap_or_default();
         Ok(plan::parse(&bytes))
     }
-
-    /// Asks git which plans and tasks the commits of this phase carry.
-    pub(super) fn committed(&self) -> Result<Committed, EngineError> {
-        let range = format!("{}..HEAD", self.brief.base);
-        let fields = [PLAN_KEY, TASK_KEY, BESIDE_KEY, UNDONE_KEY]
-            .map(|key| format!("%x1f%(trailers:key={key},valueonly,separator=%x2c)"));
-        let format = format!("--format=%H{}", fields.concat());
-        let answer = self.git().run(&["log", &format, &range])?;
-        let mut committed = Committed::default();
-        // The newest comes first: what it undoes stands behind it.
-        for line in answer.text().lines() {
-            let mut parts = line.split('\x1f');
-            let commit = parts.next().unwrap_or_default();
-            let mut values = || -> Vec<String> {
-                let values = parts.next().unwrap_or_default().split(',').map(str::trim);
-                values.filter(|value| !value.is_empty()).map(str::to_owned).collect()
-            };
-            let (plans, tasks, beside, undone) = (values(), values(), values(), values());
-            committed.plans.extend(plans);
-            committed.undone.extend(undone.iter().filter_map(|mark| parse_mark(mark)));
-            for (mark, task) in tasks.iter().filter_map(|mark| Some((mark, parse_mark(mark)?))) {
-                if committed.tasks.contains_key(&task) || committed.undone.contains(&task) {
-                    continue;
-                }
-                if beside.contains(mark) {
-                    committed.unchecked.insert(task.0.clone());
-                }
-                committed.tasks.insert(task, commit.to_owned());
-            }
-        }
-        Ok(committed)
-    }
 }
 
-/// Reads the mark of a task: `03-01/2`.
-fn parse_mark(mark: &str) -> Option<(String, usize)> {
-    let (plan, task) = mark.split_once('/')?;
-    Some((plan.to_owned(), task.parse().ok()?))
-}
-
-fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
+pub(super) fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = String> {
     dir.of(kind)
         .filter_map(move |file| kind.id(file))
         .map(str::to_owned)
@@ -196,7 +162,7 @@ fn ids(dir: &phase_dirs::PhaseDir, kind: Artifact) -> impl Iterator<Item = Strin
 
 /// Returns the file of a plan.
 pub(super) fn plan_file(id: &str) -> String {
-    if id.is_empty() { "PLAN.md".to_owned() } else { format!("{id}-PLAN.md") }
+    Artifact::Plan.file(id)
 }
 
 /// Returns why a plan cannot be carried out.

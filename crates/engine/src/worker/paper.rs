@@ -1,18 +1,18 @@
 //! Writes what a worker leaves behind: context, summaries, status, checkpoint, closing commits.
 
 use mow_core::item::Answer;
-use mow_core::worker::{Effect, Outcome};
-use mow_host::git::Git;
+use mow_core::worker::{Effect, Input, Outcome};
 use mow_host::rescue;
 use mow_store::papers::{self, DonePlan, DoneTask, Left};
+use mow_store::plan::Plan;
 use mow_store::status::{self, NewStatus, PlanChange};
 use mow_store::{disk, phase_dirs};
 
 use super::desk::Desk;
-use super::look::PLAN_KEY;
 use super::task::{Part, checks};
 use crate::EngineError;
 use crate::clock::Clock;
+use crate::marks::Mark;
 
 impl Desk {
     pub(super) fn write_context(&self, answers: &[Answer]) -> Result<Outcome, EngineError> {
@@ -21,72 +21,100 @@ impl Desk {
         let text = papers::context(&self.about(&number, &goal, &now), answers);
         self.write(&format!("{}-CONTEXT.md", self.padded()), &text)?;
         failpoint::reach("context.written");
-        self.commit(&format!("docs({}): context", self.padded()), &[], Part::Papers)?;
+        self.commit(&format!("docs({}): context", self.padded()), None, Part::Papers)?;
         failpoint::reach("context.committed");
         Ok(Outcome::Done)
     }
 
     /// Writes the summary and makes the commit that marks the plan as done.
-    pub(super) fn close_plan(&self, id: &str, began: u64) -> Result<Outcome, EngineError> {
-        let committed = self.committed()?;
-        if committed.plans.contains(id) {
-            let commit = self.git().commit_of("HEAD")?;
-            return Ok(Outcome::Committed { commit });
+    pub(super) fn close_plan(
+        &self,
+        id: &str,
+        began: u64,
+        effect: u64,
+    ) -> Result<Outcome, EngineError> {
+        let (marks, mark) = (self.marks()?, Mark::Plan(id.to_owned()));
+        if let Some(commit) = marks.plans.get(id) {
+            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
         }
-        let plan = self.plan(id)?;
+        if let Some(reason) = self.moved()? {
+            return Ok(Outcome::Failed { reason });
+        }
+        let plan = self.frozen(id)?;
+        let files = self.changed_by(id, &marks)?;
+        if let Some(reason) = self.unfinished(&plan, &files) {
+            return Ok(Outcome::Failed { reason });
+        }
         let tasks = plan.tasks.iter().enumerate().map(|(n, task)| DoneTask {
             name: task.name.clone(),
-            commit: committed.tasks.get(&(id.to_owned(), n + 1)).cloned(),
+            commit: marks.tasks.get(&(id.to_owned(), n + 1)).cloned(),
             checks: checks(task),
         });
         let tasks: Vec<_> = tasks.collect();
-        let files = self.changed(&tasks)?;
         let minutes = Clock::default().now().saturating_sub(began) / 60_000;
         let duration = format!("{minutes}min");
-        let prefix = format!("{}/", self.brief.phase);
-        let own = self.brief.answers.iter().filter(|answer| {
-            answer.key.starts_with(&prefix) && answer.key.contains(&format!("/{id}/"))
-        });
-        let answers: Vec<_> = own.cloned().collect();
-        let done = DonePlan {
-            plan: plan.plan.as_deref().unwrap_or(id),
-            objective: plan.objective.as_deref().unwrap_or(id),
-            tasks: &tasks,
-            files: &files,
-            requirements: &plan.requirements,
-            answers: &answers,
-            duration: &duration,
-        };
-        let (now, number) = (self.now(), self.brief.phase.to_string());
-        let text = papers::summary(&self.about(&number, "", &now), &done);
-        let text = text.map_err(|error| EngineError::Host(error.into()))?;
-        let file = if id.is_empty() { "SUMMARY.md".to_owned() } else { format!("{id}-SUMMARY.md") };
+        let text = self.summary(id, (&plan, &tasks), &files, &duration)?;
+        let file = phase_dirs::Artifact::Summary.file(id);
         self.write(&file, &text)?;
         failpoint::reach("plan.summary.written");
         let last = tasks.iter().rev().find_map(|task| task.commit.clone());
         self.note_plan(id, tasks.len(), last.as_deref(), &duration)?;
         failpoint::reach("plan.noted");
         let subject = format!("docs({id}): complete plan");
-        let commit = self.commit(&subject, &[(PLAN_KEY, id.to_owned())], Part::Papers)?;
+        let commit = self.commit(&subject, Some((&mark, effect)), Part::Papers)?;
         failpoint::reach("plan.committed");
         Ok(Outcome::Committed { commit })
     }
 
-    /// Returns the files that the commits of some tasks changed.
-    fn changed(&self, tasks: &[DoneTask]) -> Result<Vec<String>, EngineError> {
-        let mut files = std::collections::BTreeSet::new();
-        for commit in tasks.iter().filter_map(|task| task.commit.as_deref()) {
-            let answer = self.git().run(&[
-                "diff-tree",
-                "--no-commit-id",
-                "--name-only",
-                "-r",
-                "-z",
-                commit,
-            ])?;
-            files.extend(mow_host::git::parse_names(&answer.stdout));
+    /// Returns why a plan is not complete, although its tasks are.
+    fn unfinished(&self, plan: &Plan, files: &[String]) -> Option<String> {
+        let planning = self.planning_below_top();
+        let is_code = |path: &&String| !path.starts_with(&planning);
+        let declared: Vec<_> =
+            plan.files_modified.iter().filter(|path| !path.starts_with(".planning")).collect();
+        if let Some(first) = declared.first().filter(|_| !files.iter().any(|path| is_code(&path))) {
+            return Some(format!("it changed no code, although files_modified names {first}"));
         }
-        Ok(files.into_iter().collect())
+        let (what, issue) = self.broken_promises(plan).into_iter().next()?;
+        Some(format!("what it promises in must_haves is not in its commit: {what}: {issue}"))
+    }
+
+    /// Makes the summary of a plan.
+    fn summary(
+        &self,
+        id: &str,
+        (plan, tasks): (&Plan, &[DoneTask]),
+        files: &[String],
+        duration: &str,
+    ) -> Result<Vec<u8>, EngineError> {
+        let prefix = format!("{}/", self.brief.phase);
+        let own = self.brief.answers.iter().filter(|answer| {
+            answer.key.starts_with(&prefix) && answer.key.contains(&format!("/{id}/"))
+        });
+        let answers: Vec<_> = own.cloned().collect();
+        let deviations = self.deviations(plan, files);
+        if !deviations.is_empty() && !plan.files_modified.is_empty() {
+            let text = format!("plan {id}: {}", deviations.join(", "));
+            if self.trust().noted.insert(id.to_owned()) {
+                self.tell(Input::Noted { text });
+            }
+        }
+        let commands: Vec<_> = tasks.iter().flat_map(|task| task.checks.clone()).collect();
+        let evidence = self.evidence(&commands);
+        let done = DonePlan {
+            plan: plan.plan.as_deref().unwrap_or(id),
+            objective: plan.objective.as_deref().unwrap_or(id),
+            tasks,
+            files,
+            requirements: &plan.requirements,
+            answers: &answers,
+            deviations: &deviations,
+            evidence: &evidence,
+            duration,
+        };
+        let (now, number) = (self.now(), self.brief.phase.to_string());
+        let text = papers::summary(&self.about(&number, "", &now), &done);
+        text.map_err(|error| EngineError::Host(error.into()))
     }
 
     /// Brings a plan's row of STATUS.md up to date.
@@ -156,12 +184,21 @@ impl Desk {
         Ok(Outcome::Done)
     }
 
-    /// Makes the last commit of the phase.
-    pub(super) fn close_phase(&self) -> Result<Outcome, EngineError> {
-        let git = self.git();
-        let head = git.commit_of("HEAD")?.unwrap_or_default();
-        if self.is_closed(&git)? {
+    /// Makes the last commit of the phase, which marks it as closed.
+    pub(super) fn close_phase(&self, effect: u64) -> Result<Outcome, EngineError> {
+        let (head, marks) = (self.head()?, self.marks()?);
+        if marks.closing.contains(&head) {
             return Ok(Outcome::Committed { commit: Some(head) });
+        }
+        let reason = match self.moved()? {
+            None => self.judge_phase()?,
+            moved => moved,
+        };
+        let plans = self.look()?.plans;
+        let open = plans.iter().find(|plan| !plan.done);
+        let open = open.map(|plan| format!("plan {} is not complete", plan.id));
+        if let Some(reason) = reason.or(open) {
+            return Ok(Outcome::Failed { reason });
         }
         let short = head.get(..8).unwrap_or(&head).to_owned();
         self.change_status(|old| {
@@ -171,24 +208,10 @@ impl Desk {
         failpoint::reach("phase.noted");
         self.archive_checkpoint()?;
         failpoint::reach("phase.checkpoint.archived");
-        if self.commits_docs && git.is_dirty(true)? {
-            let subject = format!("docs({}): close the phase", self.padded());
-            self.commit(&subject, &[], Part::Papers)?;
-            failpoint::reach("phase.committed");
-        }
-        Ok(Outcome::Committed { commit: git.commit_of("HEAD")? })
-    }
-
-    /// Returns whether the last commit is the one that an earlier attempt closed the phase with.
-    fn is_closed(&self, git: &Git) -> Result<bool, EngineError> {
-        let path = self.phase_dir().join(format!("{}-STATUS.md", self.padded()));
-        let status = status::parse(&disk::read(&path)?.unwrap_or_default());
-        if !self.commits_docs || status.status != "complete" {
-            return Ok(false);
-        }
-        let before = git.commit_of("HEAD^")?;
-        let is_verified = before.is_some_and(|before| before.starts_with(&status.verified));
-        Ok(is_verified && !git.is_dirty(true)?)
+        let subject = format!("docs({}): close the phase", self.padded());
+        let commit = self.commit(&subject, Some((&Mark::Closed, effect)), Part::Papers)?;
+        failpoint::reach("phase.committed");
+        Ok(Outcome::Committed { commit })
     }
 
     /// Moves a checkpoint that is passed out of the way of later attempts.

@@ -1,18 +1,23 @@
 //! Lets a role do its job: the command that is set for it, or, for the verifier, mow itself.
 
-use std::fs;
+use std::time::SystemTime;
 
 use mow_core::worker::{Outcome, Role, Verdict};
 use mow_host::shell::End;
 use mow_store::papers::{self, Check};
-use mow_store::plan::Artifact;
+use mow_store::plan::Plan;
 
 use super::desk::{Desk, Script, complaint};
+use super::evidence::Checks;
 use super::task::{Part, checks};
 use crate::EngineError;
 
 impl Desk {
     pub(super) fn run_role(&self, role: Role, round: u32) -> Result<Outcome, EngineError> {
+        if role == Role::Verifier && self.marks()?.closing.contains(&self.head()?) {
+            // An earlier attempt has closed the phase, and died before it could say so.
+            return Ok(Outcome::Verdict { verdict: Verdict::Passed });
+        }
         match (self.role_command(role), role) {
             (Some(command), role) => self.run_command(role, round, &command),
             (None, Role::Verifier) => self.verify(),
@@ -38,11 +43,21 @@ impl Desk {
             ("MOW_ROADMAP_FILE", roadmap),
         ];
         let label = format!("{}-{round}", role.name());
-        let script = Script { text: command, program: "sh", label: &label, env: &env, files: &[] };
+        let (text, top, files) = (command, None, &[][..]);
+        let script = Script { text, program: "sh", label: &label, top, env: &env, files };
+        let (stamp, before, code) = (self.stamp(role), self.before()?, self.code_before(role)?);
         let end = self.shell(&script)?;
         failpoint::reach("role.ran");
         if end.end == End::Stopped {
             return Ok(Outcome::Interrupted);
+        }
+        // A role may commit what it wrote; what it committed is looked at when the phase is closed.
+        self.trust().head = None;
+        if code != self.code_before(role)? {
+            let kept = self.bring_back(&before)?;
+            let words = "changed code, and nobody has checked that";
+            let reason = format!("the {} {words}{kept}", role.name());
+            return Ok(Outcome::Failed { reason });
         }
         let complaint = complaint(&end);
         // A checker that says no has done its job.
@@ -53,7 +68,9 @@ impl Desk {
         match (complaint, role) {
             (Some(reason), _) => Ok(Outcome::Failed { reason }),
             (None, Role::Verifier) => {
-                let said = self.look()?.verification;
+                // One that was there before is somebody else's.
+                let is_new = self.stamp(role) != stamp;
+                let said = if is_new { self.look()?.verification } else { None };
                 Ok(said.map_or_else(
                     || Outcome::Failed { reason: "it left no VERIFICATION.md".to_owned() },
                     |verdict| Outcome::Verdict { verdict },
@@ -61,77 +78,96 @@ impl Desk {
             }
             (None, role) => {
                 let subject = format!("docs({}): {}", self.padded(), role.name());
-                self.commit(&subject, &[], Part::Papers)?;
+                self.commit(&subject, None, Part::Papers)?;
                 failpoint::reach("role.committed");
                 Ok(Outcome::Done)
             }
         }
     }
 
-    /// Checks all that the plans promise, and writes it down.
-    fn verify(&self) -> Result<Outcome, EngineError> {
-        let mut all: Vec<Check> = Vec::new();
-        let code = self.code()?;
-        for found in self.look()?.plans {
-            let plan = self.plan(&found.id)?;
-            for check in plan.tasks.iter().flat_map(checks) {
-                if all.iter().any(|done| done.what == check) {
-                    continue;
-                }
-                // The same code is not checked twice.
-                let gap = if self.has_passed(&code, &check) {
-                    None
-                } else {
-                    self.run_check(&check, &format!("verify-{}", all.len() + 1), &[])?
-                };
-                if self.stop.is_stopped() {
-                    return Ok(Outcome::Interrupted);
-                }
-                all.push(Check { what: check, gap });
-            }
-            all.extend(plan.must_haves.artifacts.iter().map(|artifact| self.check_file(artifact)));
+    /// Returns what stands for the code that a verifier must leave as it is.
+    fn code_before(&self, role: Role) -> Result<Option<String>, EngineError> {
+        (role == Role::Verifier).then(|| self.code()).transpose()
+    }
+
+    /// Returns what the file that a role writes is like, and when it was written.
+    fn stamp(&self, role: Role) -> Option<(SystemTime, Vec<u8>)> {
+        if role != Role::Verifier {
+            return None;
         }
+        let file = self.phase_dir().join(format!("{}-VERIFICATION.md", self.padded()));
+        let time = std::fs::metadata(&file).and_then(|about| about.modified()).ok()?;
+        Some((time, std::fs::read(&file).ok()?))
+    }
+
+    /// Checks all that the plans promise, on the last commit, and writes it down.
+    fn verify(&self) -> Result<Outcome, EngineError> {
+        self.set_aside("verify", &[])?;
+        let plans: Vec<_> = self.trust().plans.values().map(|frozen| frozen.plan.clone()).collect();
+        let mut commands: Vec<String> = Vec::new();
+        for check in plans.iter().flat_map(|plan| &plan.tasks).flat_map(checks) {
+            if !commands.contains(&check) {
+                commands.push(check);
+            }
+        }
+        let job = Checks { commands: &commands, label: "verify", env: &[], fresh: None };
+        let found = self.prove_all(&job, false)?;
+        if self.stop.is_stopped() {
+            return Ok(Outcome::Interrupted);
+        }
+        let evidence = self.evidence(&commands);
+        let mut all: Vec<_> = found
+            .into_iter()
+            .map(|(what, gap)| {
+                let evidence = evidence.iter().find(|one| one.command == what).cloned();
+                Check { what, gap, evidence }
+            })
+            .collect();
+        for plan in &plans {
+            self.check_promises(plan, &mut all);
+        }
+        let unproven: Vec<_> =
+            plans.iter().flat_map(|plan| plan.must_haves.truths.clone()).collect();
+        self.write_verification(&all, &unproven)?;
+        Ok(Outcome::Verdict { verdict: verdict(&all) })
+    }
+
+    /// Looks up what a plan promises about files.
+    fn check_promises(&self, plan: &Plan, all: &mut Vec<Check>) {
+        let broken = self.broken_promises(plan);
+        let mut names: Vec<_> = plan.must_haves.artifacts.iter().map(|a| a.path.clone()).collect();
+        let links = plan.must_haves.key_links.iter().filter(|link| link.has_ends());
+        names.extend(links.map(|link| format!("{} -> {}", link.from, link.to)));
+        for name in names {
+            let gap = broken.iter().find(|(what, _)| *what == name).map(|(_, issue)| issue.clone());
+            all.push(Check { what: format!("{name} is there"), gap, evidence: None });
+        }
+    }
+
+    fn write_verification(&self, all: &[Check], unproven: &[String]) -> Result<(), EngineError> {
         let goal = self.look()?.goal;
         let (now, number) = (self.now(), self.brief.phase.to_string());
-        let head = self.git().commit_of("HEAD")?.unwrap_or_default();
-        let text = papers::verification(&self.about(&number, &goal, &now), &head, &all);
+        let about = self.about(&number, &goal, &now);
+        let text = papers::verification(&about, &self.head()?, all, unproven);
         let text = text.map_err(|error| EngineError::Host(error.into()))?;
         self.write(&format!("{}-VERIFICATION.md", self.padded()), &text)?;
         failpoint::reach("verification.written");
-        let gaps: Vec<_> = all.iter().filter(|check| check.gap.is_some()).collect();
-        let verdict = match gaps.first() {
-            None => Verdict::Passed,
-            Some(first) => Verdict::Gaps {
-                text: format!(
-                    "{} of {} checks do not hold, first: {} ({})",
-                    gaps.len(),
-                    all.len(),
-                    super::task::one_line(&first.what),
-                    first.gap.as_deref().unwrap_or_default(),
-                ),
-            },
-        };
-        Ok(Outcome::Verdict { verdict })
+        Ok(())
     }
+}
 
-    /// Looks whether a file is there and holds what it should.
-    fn check_file(&self, artifact: &Artifact) -> Check {
-        let what = format!("{} is there", artifact.path);
-        let path = self.worktree.join(self.site.below_top()).join(&artifact.path);
-        let Ok(bytes) = fs::read(&path) else {
-            let gap = if path.is_dir() { None } else { Some("it is not".to_owned()) };
-            return Check { what, gap };
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().count() as u64;
-        let too_short = artifact.min_lines.filter(|wanted| lines < *wanted);
-        let wanted = artifact.contains.iter().chain(&artifact.exports);
-        let missing: Vec<_> = wanted.filter(|wanted| !text.contains(wanted.as_str())).collect();
-        let gap = match (too_short, missing.first()) {
-            (Some(wanted), _) => Some(format!("it has {lines} lines, not {wanted}")),
-            (None, Some(text)) => Some(format!("it lacks `{text}`")),
-            (None, None) => None,
-        };
-        Check { what, gap }
+fn verdict(all: &[Check]) -> Verdict {
+    let gaps: Vec<_> = all.iter().filter(|check| check.gap.is_some()).collect();
+    match gaps.first() {
+        None => Verdict::Passed,
+        Some(first) => Verdict::Gaps {
+            text: format!(
+                "{} of {} checks do not hold, first: {} ({})",
+                gaps.len(),
+                all.len(),
+                super::task::one_line(&first.what),
+                first.gap.as_deref().unwrap_or_default(),
+            ),
+        },
     }
 }

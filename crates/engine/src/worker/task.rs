@@ -1,8 +1,9 @@
-//! Carries out a task: the commands of its action, then its checks, then its commit.
+//! Carries out a task: the commands of its action, then its commit, then its checks on that commit.
 //!
-//! A commit that carries the task's mark means that it is done. What is not committed when a task
-//! begins is the rest of an attempt that was cut off: it is kept under a rescue ref, and the task
-//! begins from the last commit.
+//! A commit that carries the task's mark means that it was carried out, and evidence that it is done;
+//! a commit whose checks do not pass is taken back. What is not committed when a task begins is the
+//! rest of an attempt that was cut off: it is kept under a rescue ref, and the task begins from the
+//! last commit.
 
 use std::sync::PoisonError;
 
@@ -13,8 +14,11 @@ use mow_host::{phase_worktree, rescue};
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
-use super::look::TASK_KEY;
+use super::evidence::Checks;
 use crate::EngineError;
+use crate::marks::{
+    ATTEMPT_KEY, BESIDE_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY,
+};
 
 /// What a script ends with when it cannot decide something by itself.
 const EXIT_BLOCKED: i32 = 75;
@@ -27,36 +31,83 @@ pub(super) struct Block {
 }
 
 impl Desk {
-    pub(super) fn run_task(&self, plan: &str, number: usize) -> Result<Outcome, EngineError> {
-        let mark = (plan.to_owned(), number);
-        if let Some(commit) = self.committed()?.tasks.get(&mark) {
-            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
+    pub(super) fn run_task(
+        &self,
+        plan: &str,
+        number: usize,
+        effect: u64,
+    ) -> Result<Outcome, EngineError> {
+        let frozen = self.frozen(plan)?;
+        let Some(task) = frozen.tasks.get(number - 1) else {
+            return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
+        };
+        let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
+        let job = Job { task, label: &label, env: &env, files: &[] };
+        let (marks, key) = (self.marks()?, (plan.to_owned(), number));
+        if let Some(commit) = marks.tasks.get(&key) {
+            let commit = Some(commit.clone());
+            if marks.unproven == Some(key) {
+                return self.check_or_undo(&job, commit, None);
+            }
+            return Ok(Outcome::Committed { commit });
+        }
+        if let Some(reason) = self.moved()? {
+            return Ok(Outcome::Failed { reason });
         }
         self.set_aside(&format!("{plan}-{number}"), &[])?;
         failpoint::reach("task.cleared");
-        let parsed = self.plan(plan)?;
-        let Some(task) = parsed.tasks.get(number - 1) else {
-            return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
-        };
-        let env = self.about_task(plan, number);
-        let job = Job { task, label: &format!("{plan}-t{number}"), env: &env, files: &[] };
-        if let Some(outcome) = self.act(&job)? {
+        let before = self.before()?;
+        let acted = self.act(&job)?;
+        if let Some(reason) = self.trespass(&before)? {
+            let kept = self.bring_back(&before)?;
+            return Ok(self.unless_stopped(Outcome::Failed { reason: format!("{reason}{kept}") }));
+        }
+        if let Some(outcome) = acted {
             return Ok(outcome);
         }
         failpoint::reach("task.acted");
-        if let Some(reason) = self.check(&job)? {
-            return Ok(self.unless_stopped(Outcome::Failed { reason }));
-        }
-        failpoint::reach("task.checked");
-        let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
-        let commit =
-            self.commit(&subject, &[(TASK_KEY, format!("{plan}/{number}"))], Part::Code)?;
+        let subject = format!("{}({plan}): {}", kind(frozen.kind.as_deref()), one_line(&task.name));
+        let part = if self.head()? == before.head { Part::Code } else { Part::CodeOrMark };
+        let mark = Mark::Task(plan.to_owned(), number);
+        let commit = self.commit(&subject, Some((&mark, effect)), part)?;
         failpoint::reach("task.committed");
-        let code = self.code()?;
-        for check in checks(task) {
-            self.note_passed(&code, &check);
+        let files = self.differing(&before.head, "HEAD")?;
+        if let Some(reason) = self.judge(plan, &files)? {
+            let kept = self.bring_back(&before)?;
+            return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
         }
-        Ok(Outcome::Committed { commit })
+        let fresh = self.hides_files(plan, &files)?;
+        let fresh = fresh.then_some("what is ignored was changed and is not in files_modified");
+        self.check_or_undo(&job, commit, fresh)
+    }
+
+    /// Checks the commit of a task; takes it back when that fails, so that its work is uncommitted.
+    fn check_or_undo(
+        &self,
+        job: &Job<'_>,
+        commit: Option<String>,
+        fresh: Option<&str>,
+    ) -> Result<Outcome, EngineError> {
+        let gap = self.check(job, fresh)?;
+        failpoint::reach("task.checked");
+        let Some(reason) = gap else { return Ok(Outcome::Committed { commit }) };
+        // What people have committed behind it stays.
+        if let Some(commit) = commit.filter(|commit| self.head().is_ok_and(|head| head == *commit))
+        {
+            self.git().plumbing().run(&["reset", "--quiet", "--soft", &format!("{commit}^")])?;
+            self.trust().head = None;
+        }
+        Ok(self.unless_stopped(Outcome::Failed { reason }))
+    }
+
+    /// Runs the checks of a task on the last commit; returns why they do not pass.
+    pub(super) fn check(
+        &self,
+        job: &Job<'_>,
+        fresh: Option<&str>,
+    ) -> Result<Option<String>, EngineError> {
+        let (commands, label) = (checks(job.task), format!("{}-check", job.label));
+        self.prove(&Checks { commands: &commands, label: &label, env: job.env, fresh })
     }
 
     /// Returns what scripts of a task find in their environment.
@@ -84,7 +135,7 @@ impl Desk {
         paths: &[String],
     ) -> Result<Option<String>, EngineError> {
         let git = self.git();
-        let name = format!("{}/{}-{what}", self.site.run.run(), self.padded());
+        let name = self.rescue_name(what);
         if phase_worktree::is_merging(&self.worktree) {
             // Otherwise the task's commit would end that merge, and undo what it merged.
             rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
@@ -134,7 +185,8 @@ impl Desk {
         for (n, block) in blocks.iter().enumerate() {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
-            let script = Script { text: &text, program: block.program, label: &label, env, files };
+            let (text, program) = (text.as_str(), block.program);
+            let script = Script { text, program, label: &label, top: None, env, files };
             let end = self.shell(&script)?;
             match (&end.end, complaint(&end)) {
                 (_, None) => {}
@@ -149,41 +201,43 @@ impl Desk {
         Ok(None)
     }
 
-    /// Runs the checks of a task; returns why they do not pass.
-    pub(super) fn check(&self, job: &Job<'_>) -> Result<Option<String>, EngineError> {
-        let Job { task, label, env, .. } = job;
-        for (n, check) in checks(task).iter().enumerate() {
-            if let Some(reason) = self.run_check(check, &format!("{label}-check-{}", n + 1), env)? {
-                return Ok(Some(format!("its check `{}` failed, {reason}", one_line(check))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Runs one check; returns why it does not pass.
-    pub(super) fn run_check(
+    /// Returns the trailers of a commit, sealed where it marks something.
+    pub(super) fn trailers(
         &self,
-        check: &str,
-        label: &str,
-        env: &[(&str, String)],
-    ) -> Result<Option<String>, EngineError> {
-        let end = self.shell(&Script { text: check, program: "sh", label, env, files: &[] })?;
-        Ok(complaint(&end))
+        mark: Option<(&Mark, u64)>,
+    ) -> Result<Vec<(&'static str, String)>, EngineError> {
+        let mut trailers = vec![
+            ("Mow-Phase", self.brief.phase.to_string()),
+            (ATTEMPT_KEY, self.brief.attempt.to_string()),
+        ];
+        let Some((mark, effect)) = mark else { return Ok(trailers) };
+        trailers.push((RUN_KEY, self.site.run.run().to_owned()));
+        trailers.push((SEAL_KEY, self.trust().seal(effect)?));
+        trailers.extend(match mark {
+            Mark::Task(plan, task) => Some((TASK_KEY, format!("{plan}/{task}"))),
+            Mark::Plan(plan) => Some((PLAN_KEY, plan.clone())),
+            Mark::Closed => Some((CLOSED_KEY, self.brief.phase.to_string())),
+            Mark::Undone(_) => None,
+        });
+        Ok(trailers)
     }
 
-    /// Makes a commit of this phase; `None` when there is nothing to commit.
+    /// Makes a commit of this phase, sealed where it marks something; `None` when there is nothing
+    /// to commit and nothing to mark.
     pub(super) fn commit(
         &self,
         subject: &str,
-        marks: &[(&str, String)],
+        mark: Option<(&Mark, u64)>,
         part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
-        let (phase, attempt) = (self.brief.phase.to_string(), self.brief.attempt.to_string());
-        let mut trailers = vec![("Mow-Phase", phase.as_str()), ("Mow-Attempt", attempt.as_str())];
-        trailers.extend(marks.iter().map(|(key, value)| (*key, value.as_str())));
+        let mut trailers = self.trailers(mark)?;
+        if let (Part::Declared(_), Some((Mark::Task(plan, task), _))) = (part, mark) {
+            trailers.push((BESIDE_KEY, format!("{plan}/{task}")));
+        }
+        let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let planning = self.planning_below_top();
         let paths = match part {
-            Part::Code => Paths::AllBut(planning),
+            Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
             Part::Papers if self.commits_docs => {
                 Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
             }
@@ -195,10 +249,13 @@ impl Desk {
             Part::Declared(files) => commit::commit_beside(&git, files, subject, &trailers),
             _ => commit::commit_paths(&git, &paths, subject, &trailers),
         };
-        let made = made.map_err(|error| EngineError::Host(error.into()))?;
-        if made.is_none() && part == Part::Papers && !marks.is_empty() {
-            let mark = commit::commit_mark(&git, subject, &trailers);
-            return mark.map(Some).map_err(|error| EngineError::Host(error.into()));
+        let failed = |error: commit::CommitError| EngineError::Host(error.into());
+        let mut made = made.map_err(failed)?;
+        if made.is_none() && matches!(part, Part::Papers | Part::CodeOrMark) && mark.is_some() {
+            made = Some(commit::commit_mark(&git, subject, &trailers).map_err(failed)?);
+        }
+        if let Some(commit) = &made {
+            self.trust().note(mark, commit);
         }
         Ok(made)
     }
@@ -223,6 +280,8 @@ pub(super) struct Job<'a> {
 pub(super) enum Part<'a> {
     /// Everything but planning files.
     Code,
+    /// The same, or nothing at all: a mark on what agents committed themselves.
+    CodeOrMark,
     /// The planning files of the phase.
     Papers,
     /// Only these files and directories, while other plans are at work in the others.

@@ -25,6 +25,8 @@ enum Wake {
     Finished(u64, Outcome),
     /// An effect shows no sign of life, or does so again.
     Sign(u64, Sign),
+    /// An effect that goes on has something to be written down.
+    Learned(Input),
 }
 
 pub(super) struct WorkerWorld {
@@ -54,6 +56,9 @@ impl WorkerWorld {
         watch::watch(&[desk.site.run.path()], concerns, bell.clone(), move || {
             wake.send(Wake::Files).is_ok()
         });
+        let learned = sender.clone();
+        let voice = move |input| drop(learned.send(Wake::Learned(input)));
+        desk.voice.set(Box::new(voice)).ok();
         Self {
             desk,
             life,
@@ -132,6 +137,7 @@ impl World<Worker> for WorkerWorld {
                     inputs.push(Input::Stuck { id, signs: signs.to_string() });
                 }
                 Wake::Sign(id, Sign::Moving) => inputs.push(Input::Moving { id }),
+                Wake::Learned(input) => inputs.push(input),
                 Wake::Files => {}
             }
             next = self.receiver.try_recv().ok();
@@ -166,7 +172,7 @@ impl World<Worker> for WorkerWorld {
             signs.send(Wake::Sign(id, sign)).ok();
         });
         let act = move || {
-            let outcome = desk.perform(&effect);
+            let outcome = desk.perform(id, &effect);
             sender.send(Wake::Finished(id, outcome)).ok();
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);

@@ -153,6 +153,38 @@ fn no_name_of_the_user_is_needed() {
 }
 
 #[test]
+fn a_worktree_is_brought_back_and_everything_is_kept() {
+    let repository = Repository::new();
+    repository.write("papers/plan", "one\n");
+    let good = repository.commit("good");
+    repository.say(&["checkout", "-q", "-b", "phase"]);
+    repository.write("file", "astray\n");
+    let astray = repository.commit("astray");
+    repository.say(&["reset", "-q", "--hard", "HEAD~2"]);
+    repository.say(&["checkout", "-q", "-b", "elsewhere"]);
+    repository.say(&["branch", "-q", "-f", "phase", &astray]);
+    repository.write("elsewhere", "committed\n");
+    let elsewhere = repository.commit("elsewhere");
+    repository.write("new", "dirty\n");
+    repository.write("papers/plan", "two\n");
+    let kept = bring_back(&repository.git, "01/x", ["phase", &good], "papers").unwrap();
+    let holds = |path: &str, text: &str| {
+        let file = |one: &Rescued| repository.git.file_in(&one.commit, path.as_ref()).unwrap();
+        assert!(kept.iter().any(|one| file(one) == Some(text.into())), "{path}");
+    };
+    holds("new", "dirty\n");
+    holds("elsewhere", "committed\n");
+    holds("file", "astray\n");
+    assert_eq!(repository.say(&["branch", "--show-current"]), "phase");
+    assert_eq!(repository.say(&["rev-parse", "HEAD"]), good);
+    assert_eq!(repository.say(&["status", "--porcelain"]), " M papers/plan", "it is left alone");
+    assert_eq!(repository.text("papers/plan"), "two\n");
+    assert_eq!(repository.say(&["rev-parse", "elsewhere"]), elsewhere);
+    let again = bring_back(&repository.git, "01/x", ["phase", &good], "papers").unwrap();
+    assert!(again.iter().all(|one| one.name.starts_with("refs/mow/rescue/01/x/")));
+}
+
+#[test]
 fn what_lies_outside_of_a_sparse_checkout_is_kept_too() {
     let repository = Repository::new();
     repository.write("in/file", "i\n");

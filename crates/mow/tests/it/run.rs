@@ -12,6 +12,7 @@ mod edits;
 mod failpoints;
 mod failures;
 mod kills;
+mod liar;
 mod merging;
 mod people;
 mod places;

@@ -173,6 +173,9 @@ fn a_worktree_is_used_again_with_its_stashed_work() {
     assert_eq!(project.text(".worktrees/p03/code.txt"), "work\n");
     assert_eq!(project.text(".worktrees/p03/new.txt"), "new\n");
     assert_eq!(project.git(".", &["stash", "list", "--format=%gs"]).trim(), "On main: mine");
+    // What was staged may differ from what came back, so the stash is kept.
+    let kept = project.git(".", &["for-each-ref", "--format=%(objectname)", "refs/mow/rescue"]);
+    assert_eq!(kept.trim(), hash);
     assert_eq!(manifest(&project, ".worktrees")["worktrees"]["p03"]["stash_ref"], Value::Null);
     mow(&project, ".", &["worktree", "stash", "9"]).refuses("no worktree");
 }

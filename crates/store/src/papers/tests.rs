@@ -29,6 +29,21 @@ fn a_context_holds_decisions_discretion_and_what_is_for_later() {
     assert!(format!("{read:?}").contains("Fuzzy search"), "{read:?}");
 }
 
+fn evidence() -> Evidence {
+    let hash = |digit: &str| digit.repeat(40);
+    Evidence {
+        commit: hash("c"),
+        tree: hash("d"),
+        code: hash("e"),
+        command: "sh a.sh | wc".to_owned(),
+        exit: Some(0),
+        output: hash("f"),
+        at: 0,
+        fresh: false,
+        seal: String::new(),
+    }
+}
+
 #[test]
 fn a_summary_names_commits_files_and_checks() {
     let tasks = [DoneTask {
@@ -43,6 +58,8 @@ fn a_summary_names_commits_files_and_checks() {
         files: &["src/index.rs".to_owned()],
         requirements: &["SRCH-01".to_owned()],
         answers: &[],
+        deviations: &["`extra` is not among files_modified".to_owned()],
+        evidence: &[evidence()],
         duration: "3min",
     };
     let bytes = summary(&ABOUT, &plan).unwrap();
@@ -50,16 +67,22 @@ fn a_summary_names_commits_files_and_checks() {
     for wanted in ["phase: 03-search", "`01234567`", "passed: `sh test.sh`", "- `src/index.rs`"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+    assert!(text.contains("| `sh a.sh \\| wc` | 0 | `dddddddd` | `ffffffff` |"), "{text}");
+    assert!(text.contains("## Deviations from Plan\n\n- `extra`"), "{text}");
     let read = summary_file::parse(&bytes);
     assert!(format!("{read:?}").contains("SRCH-01"), "{read:?}");
 }
 
 #[test]
 fn a_verification_has_gaps_or_is_passed() {
-    let good = Check { what: "sh a.sh".to_owned(), gap: None };
-    let bad = Check { what: "a | b".to_owned(), gap: Some("exit 1".to_owned()) };
+    let good = Check { what: "sh a.sh".to_owned(), gap: None, evidence: Some(evidence()) };
+    let gap = Some("exit 1".to_owned());
+    let bad = Check { what: "a | b".to_owned(), gap, evidence: None };
     let status = |checks: &[Check]| {
-        let bytes = verification(&ABOUT, "abc", checks).unwrap();
+        let bytes = verification(&ABOUT, "abc", checks, &["It grows".to_owned()]).unwrap();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert!(text.contains("exit 0, tree `dddddddd`, output `ffffffff`"), "{text}");
+        assert!(text.contains("## Not Checked by a Machine\n\n- It grows"), "{text}");
         phase_files::parse_verification(&bytes).status
     };
     assert_eq!(status(std::slice::from_ref(&good)).as_deref(), Some("passed"));

@@ -215,3 +215,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_proves_a_plan_is_told_from_what_describes_it() {
+    let text = "---\nfiles_modified: [a]\nmust_haves:\n  artifacts:\n    - path: a\n---\n\n\
+                <task>\n<name>One</name>\n<action>do</action>\n\
+                <verify><automated>test -e a</automated></verify>\n</task>\n";
+    let plan = parse(text.as_bytes());
+    for (old, new, wanted) in [
+        ("<name>One", "<name>Two", None),
+        ("<action>do", "<action>do it", None),
+        ("test -e a", "true", Some("the check of task 1 is another one")),
+        ("- path: a", "- path: b", Some("must_haves is another one")),
+        ("[a]", "[a, b]", Some("files_modified is another one")),
+        ("<task>", "<task></task>\n<task>", Some("it has 2 tasks, not 1")),
+        ("<task>", "<task type=\"checkpoint\">", Some("the check of task 1 is another one")),
+    ] {
+        let altered = plan.altered(&parse(text.replacen(old, new, 1).as_bytes()));
+        assert_eq!(altered.as_deref(), wanted, "{new}");
+    }
+}

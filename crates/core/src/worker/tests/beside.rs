@@ -34,6 +34,7 @@ impl Hands {
         while hands.going.first().is_some_and(|(_, effect)| *effect == Effect::Look) {
             hands.end("", Outcome::Found { found: found.clone() });
         }
+        hands.end("Freeze", Outcome::Frozen { plans: Vec::new(), settings: String::new() });
         hands
     }
 

@@ -181,7 +181,8 @@ impl Disk {
                 self.is_closed = true;
                 self.commit()
             }
-            Effect::Checkpoint { .. }
+            Effect::Freeze
+            | Effect::Checkpoint { .. }
             | Effect::NoteStatus { .. }
             | Effect::Clear { .. }
             | Effect::Gather { .. }

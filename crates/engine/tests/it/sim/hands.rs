@@ -126,6 +126,9 @@ impl Sim {
                 let settle = "git merge".to_owned();
                 return Outcome::Conflict { files: vec![Clash { path, kind }], settle };
             }
+            if self.stumbles() {
+                return Outcome::Refuted { reason: "a liar".to_owned() };
+            }
             self.merges.push(phase);
         }
         Outcome::Merged { commit: self.tip(), note: String::new() }

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
+use mow_engine::EngineError;
 use mow_host::git::Git;
+use mow_host::rescue;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::manifest::Worktree;
 use mow_store::project::repository::Repository;
@@ -88,7 +90,9 @@ pub(super) fn restore(
             warn(&format!("stash {commit} could not be applied: {}", applied.complaint()));
             return Ok(false);
         }
-        git.stash_drop(&commit)?;
+        let branch = entry.text("branch");
+        rescue::drop_stash(&git, branch.as_deref().unwrap_or(key), &commit)
+            .map_err(|error| EngineError::Host(error.into()))?;
     }
     manifest::set(home, key, &[("stash_ref", Value::Null)])?;
     Ok(true)

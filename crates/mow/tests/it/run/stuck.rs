@@ -84,6 +84,8 @@ fn the_same_error_over_and_over_is_stuck() {
     let question = item["question"].as_str().unwrap();
     assert!(question.contains("the same error 10 times (`error "), "{question}");
     field.write("rain", "");
+    let moves = |record: &mow_store::journal::Record| record.body.contains("\"moving\"");
+    field.until("it moves", || field.records("01-1.ndjson").iter().any(moves).then_some(()));
     field.run_all();
     field.inspect();
 }

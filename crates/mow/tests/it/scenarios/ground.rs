@@ -123,7 +123,9 @@ impl Ground {
             }
             5 => {
                 self.scribble(&path, dice);
-                self.tell(story, place, &["stash", "push", "-q", "-u"]);
+                // Git refuses that in the middle of a merge.
+                let stash = "alias.try=!git stash push --quiet --include-untracked || true";
+                self.tell(story, place, &["-c", stash, "try"]);
             }
             6 | 7 => self.scribble(&path, dice),
             8 => self.scribble(&format!("{place}/ignored/{file}"), dice),

@@ -82,7 +82,9 @@ impl Ledger {
             lost.into_iter().filter(|object| self.is_blob_or_commit(object)).collect();
         assert!(lost.is_empty(), "{deed:?} lost {lost:?}");
         for (path, object) in &before.files {
-            let goes = deed.may_remove_ignored() && path.contains("/ignored/");
+            // What mow was about to write when it died is not of interest to anybody.
+            let goes = (deed.may_remove_ignored() && path.contains("/ignored/"))
+                || path.contains("/.mow-tmp-");
             let is_live =
                 LIVE.iter().any(|name| path.ends_with(name)) || path.ends_with("-STATUS.md");
             if !goes && !is_live {

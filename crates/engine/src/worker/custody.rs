@@ -1,0 +1,146 @@
+//! Watches over a task: what the repository was like before its agent ran, and whether the agent
+//! kept to its own branch, its own files and the plan.
+//!
+//! What it did beyond that is kept under a rescue ref, and the worktree goes back to where it was.
+
+use std::path::PathBuf;
+
+use mow_host::custody::{self, Settings};
+use mow_host::git::Git;
+use mow_host::rescue;
+use mow_store::{disk, manifest};
+
+use super::desk::Desk;
+use crate::EngineError;
+
+/// How a repository was before an agent ran.
+#[derive(Clone, Debug)]
+pub(super) struct Before {
+    pub(super) head: String,
+    settings: Settings,
+}
+
+impl Desk {
+    /// Returns what git notes beside the branches that agents of this attempt move.
+    pub(super) fn reflog_word(&self) -> String {
+        format!("mow {}", self.site.token(&self.brief.phase, self.brief.attempt))
+    }
+
+    pub(super) fn git_settings(&self) -> Result<Settings, EngineError> {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        Ok(custody::settings(&self.git(), &home)?)
+    }
+
+    /// Returns the commit that the worktree stands at.
+    pub(super) fn head(&self) -> Result<String, EngineError> {
+        self.git().commit_of("HEAD")?.ok_or_else(|| {
+            let message = format!("{} has no commit", self.worktree.display());
+            EngineError::refused(message, "mow run makes it again")
+        })
+    }
+
+    /// Looks at the repository before an agent runs.
+    pub(super) fn before(&self) -> Result<Before, EngineError> {
+        Ok(Before { head: self.head()?, settings: self.git_settings()? })
+    }
+
+    /// Returns how the branch was moved since this worker left it, if it was.
+    pub(super) fn moved(&self) -> Result<Option<String>, EngineError> {
+        let left = self.trust().head.clone();
+        let now = self.head()?;
+        Ok(left.filter(|left| *left != now).map(|left| {
+            let [left, now] = [&left, &now].map(|commit| short(commit));
+            format!("somebody moved {} from {left} to {now} between two tasks", self.branch)
+        }))
+    }
+
+    /// Returns what an agent did that is not its business.
+    pub(super) fn trespass(&self, before: &Before) -> Result<Option<String>, EngineError> {
+        if !self.worktree.join(".git").exists() {
+            let message = format!("{} is gone, or no worktree any more", self.worktree.display());
+            return Err(EngineError::refused(message, "mow run makes it again"));
+        }
+        let (git, head) = (self.git(), self.head()?);
+        let on = git.current_branch()?.unwrap_or_else(|| "no branch".to_owned());
+        if on != self.branch {
+            return Ok(Some(format!("it left the branch {} and is on {on}", self.branch)));
+        }
+        let has_committed = head != before.head;
+        if has_committed && !git.is_ancestor(&before.head, &head)? {
+            let lost = short(&before.head);
+            let text = format!("it rewrote history: {lost} is no longer in {}", self.branch);
+            return Ok(Some(text));
+        }
+        if let Some(text) = self.strayed(has_committed.then_some(head.as_str()))? {
+            return Ok(Some(text));
+        }
+        let changed = custody::differing(&before.settings, &self.git_settings()?);
+        if !changed.is_empty() {
+            let text = format!(
+                "it changed git's own settings: {}; undo that, or keep it by resuming",
+                changed.join(", ")
+            );
+            return Ok(Some(text));
+        }
+        let hidden = custody::hidden(&git)?;
+        if !hidden.is_empty() {
+            custody::unhide(&git, &hidden)?;
+            return Ok(Some(format!("it hid changes from git: {}", hidden.join(", "))));
+        }
+        self.altered_plan()
+    }
+
+    /// Returns where an agent put commits that do not belong there.
+    fn strayed(&self, head: Option<&str>) -> Result<Option<String>, EngineError> {
+        let protected = self.protected()?;
+        let mut strayed = custody::moved_by(&self.git(), &self.reflog_word(), &protected)?;
+        if let Some(head) = head {
+            let args = ["for-each-ref", "--format=%(refname)", "--contains", head];
+            let names = self.git().run(&[&args[..], &["refs/heads", "refs/mow/run"]].concat())?;
+            let text = names.text();
+            let short = text.lines().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+            let is_protected = |name: &&str| {
+                name.starts_with("refs/mow/run/") || protected.iter().any(|own| own == name)
+            };
+            strayed.extend(short.filter(is_protected).map(|at| (at.to_owned(), head.to_owned())));
+        }
+        let Some((place, commit)) = strayed.first() else { return Ok(None) };
+        let name = self.rescue_name("strayed");
+        rescue::keep(&self.git(), &name, commit).map_err(|e| EngineError::Host(e.into()))?;
+        let commit = short(commit);
+        Ok(Some(format!("it put {commit} on {place}, which is not its branch; look at that")))
+    }
+
+    /// Returns the branches that only others may move: the one in the root, and other phases' ones.
+    fn protected(&self) -> Result<Vec<String>, EngineError> {
+        let mut all: Vec<_> = Git::new(self.site.top()).current_branch()?.into_iter().collect();
+        let bytes = disk::read(&self.site.home()?.manifest())?.unwrap_or_default();
+        if let Ok(manifest) = manifest::parse(&bytes) {
+            all.extend(manifest.worktrees.iter().filter_map(|(_, entry)| entry.text("branch")));
+        }
+        all.retain(|branch| *branch != self.branch);
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    pub(super) fn rescue_name(&self, what: &str) -> String {
+        format!("{}/{}-{what}", self.site.run.run(), self.padded())
+    }
+
+    /// Puts the worktree back to where it was before an agent ran; says where the rest is kept.
+    pub(super) fn bring_back(&self, before: &Before) -> Result<String, EngineError> {
+        let name = self.rescue_name("set-back");
+        let to = [self.branch.as_str(), &before.head];
+        let kept = rescue::bring_back(&self.git(), &name, to, &self.planning_below_top())
+            .map_err(|error| EngineError::Host(error.into()))?;
+        self.restore_plans()?;
+        self.trust().head = None;
+        let is_kept = !kept.is_empty();
+        Ok(if is_kept { "; what it did is kept: mow rescue list" } else { "" }.to_owned())
+    }
+}
+
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..8).unwrap_or(commit)
+}

@@ -1,0 +1,189 @@
+//! Compares what was changed with what a plan says it changes.
+//!
+//! A file that nobody declared is worth a note. A test that is not the plan's, a file of another plan
+//! and the folder of another phase are not: then the work is not accepted.
+
+use std::collections::BTreeSet;
+
+use mow_core::declared::{decides_tests, is_declared, is_test};
+use mow_store::plan::{Files, Plan};
+
+use super::desk::Desk;
+use super::freeze::ALTERED;
+use crate::EngineError;
+use crate::marks::Marks;
+
+/// A file that was changed.
+pub(super) struct Changed {
+    /// Its name below the top of the repository.
+    pub(super) path: String,
+    pub(super) is_new: bool,
+}
+
+/// Files as they are in the last commit.
+pub(super) struct InCommit<'a>(pub(super) &'a Desk);
+
+impl InCommit<'_> {
+    fn name(&self, path: &str) -> String {
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        format!("HEAD:{}", self.0.site.below_top().join(path).display())
+    }
+}
+
+impl Files for InCommit<'_> {
+    fn exists(&self, path: &str) -> bool {
+        if !self.0.commits_docs && path.starts_with(".planning/") {
+            return self.0.project.root.join(path).exists();
+        }
+        self.0.git().ask(&["cat-file", "-e", &self.name(path)]).is_ok_and(|a| a.success)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        if !self.0.commits_docs && path.starts_with(".planning/") {
+            let bytes = std::fs::read(self.0.project.root.join(path)).ok()?;
+            return Some(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let answer = self.0.git().ask(&["cat-file", "blob", &self.name(path)]).ok()?;
+        answer.success.then(|| String::from_utf8_lossy(&answer.stdout).into_owned())
+    }
+}
+
+impl Desk {
+    /// Lists the files that differ between two commits.
+    pub(super) fn differing(&self, from: &str, to: &str) -> Result<Vec<Changed>, EngineError> {
+        let args = ["diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", from, to];
+        let output = self.git().plumbing().run(&args)?.stdout;
+        let names = mow_host::git::parse_names(&output);
+        let pairs = names.chunks_exact(2);
+        Ok(pairs
+            .map(|pair| Changed { is_new: pair[0].starts_with('A'), path: pair[1].clone() })
+            .collect())
+    }
+
+    /// Returns a file's name as plans have it: below the project's root.
+    fn named<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let below = self.site.below_top().display().to_string();
+        if below.is_empty() {
+            return Some(path);
+        }
+        path.strip_prefix(&below)?.strip_prefix('/')
+    }
+
+    /// Returns why a change is not accepted, whoever of the plans made it.
+    fn offence(&self, file: &Changed, declared: &[String]) -> Option<String> {
+        let Changed { path, is_new } = file;
+        let name = self.named(path).unwrap_or(path);
+        if let Some(rest) = name.strip_prefix(".planning/phases/") {
+            let own = rest.strip_prefix(&self.dir_name).is_some_and(|rest| rest.starts_with('/'));
+            return (!own).then(|| format!("it changed {path}, which belongs to another phase"));
+        }
+        let tells = is_test(name) && (!is_new || decides_tests(name));
+        (tells && !is_declared(declared, name))
+            .then(|| format!("{ALTERED}: {path} is a test outside files_modified"))
+    }
+
+    /// Judges what a task changed; returns why it is not accepted.
+    pub(super) fn judge(&self, id: &str, files: &[Changed]) -> Result<Option<String>, EngineError> {
+        let own = self.frozen(id)?.files_modified;
+        let plans = self.trust().plans.clone();
+        for file in files {
+            if let Some(offence) = self.offence(file, &own) {
+                return Ok(Some(offence));
+            }
+            let name = self.named(&file.path).unwrap_or(&file.path);
+            let is_theirs = |plan: &Plan| is_declared(&plan.files_modified, name);
+            let other = plans.iter().find(|(of, frozen)| *of != id && is_theirs(&frozen.plan));
+            if let Some((other, _)) = other.filter(|_| !is_declared(&own, name)) {
+                let path = &file.path;
+                return Ok(Some(format!("it changed {path}, which belongs to plan {other}")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Judges what plans changed side by side; returns why it is not accepted.
+    pub(super) fn judge_group(
+        &self,
+        plans: &[String],
+        files: &[Changed],
+    ) -> Result<Option<String>, EngineError> {
+        let mut all = Vec::new();
+        for plan in plans {
+            all.extend(self.frozen(plan)?.files_modified);
+        }
+        Ok(files.iter().find_map(|file| self.offence(file, &all)))
+    }
+
+    /// Judges all that a phase changed; returns why it is not accepted.
+    pub(super) fn judge_phase(&self) -> Result<Option<String>, EngineError> {
+        let plans = self.trust().plans.clone();
+        let all: Vec<_> =
+            plans.values().flat_map(|frozen| frozen.plan.files_modified.clone()).collect();
+        let files = self.differing(&self.brief.base, "HEAD")?;
+        Ok(files.iter().find_map(|file| self.offence(file, &all)))
+    }
+
+    /// Returns whether rules about what is ignored were changed without being declared.
+    pub(super) fn hides_files(&self, id: &str, files: &[Changed]) -> Result<bool, EngineError> {
+        let own = self.frozen(id)?.files_modified;
+        Ok(files.iter().any(|file| {
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            matches!(name, ".gitignore" | ".gitattributes") && !is_declared(&own, &file.path)
+        }))
+    }
+
+    /// Lists the files that the commits of a plan changed, agents' commits included.
+    pub(super) fn changed_by(&self, id: &str, marks: &Marks) -> Result<Vec<String>, EngineError> {
+        let mut files = BTreeSet::new();
+        for (n, commit) in marks.commits.iter().enumerate() {
+            let is_own = |((of, _), made): (&(String, usize), &String)| of == id && made == commit;
+            if !marks.tasks.iter().any(is_own) {
+                continue;
+            }
+            let before = marks.commits.get(n + 1).unwrap_or(&self.brief.base);
+            let range = format!("{before}..{commit}");
+            let args = ["log", "--no-merges", "--name-only", "--no-renames", "--format=", "-z"];
+            let base = format!("^{}", self.brief.base);
+            let output = self.git().plumbing().run(&[&args[..], &[&range, &base]].concat())?;
+            files.extend(mow_host::git::parse_names(&output.stdout));
+        }
+        // The papers of the phase are not the plan's work, whichever commit they came with.
+        let papers = format!("{}/phases/{}/", self.planning_below_top(), self.dir_name);
+        files.retain(|file| !file.starts_with(&papers));
+        Ok(files.into_iter().collect())
+    }
+
+    /// Returns what a plan did other than it says, in sentences.
+    pub(super) fn deviations(&self, plan: &Plan, files: &[String]) -> Vec<String> {
+        let mut deviations = Vec::new();
+        for path in files {
+            let name = self.named(path).unwrap_or(path);
+            if name.starts_with(".planning/phases/") {
+                continue;
+            }
+            if name.starts_with(".planning/") {
+                deviations.push(format!("`{path}` is left out of the merge: it is the lead's"));
+            } else if !is_declared(&plan.files_modified, name) {
+                deviations.push(format!("`{path}` is not among files_modified"));
+            }
+        }
+        deviations
+    }
+
+    /// Returns what a plan promised and its last commit does not hold.
+    pub(super) fn broken_promises(&self, plan: &Plan) -> Vec<(String, String)> {
+        let files = InCommit(self);
+        let must = &plan.must_haves;
+        let mut broken = Vec::new();
+        for artifact in &must.artifacts {
+            let issues = artifact.issues(&files);
+            broken.extend(issues.into_iter().map(|issue| (artifact.path.clone(), issue)));
+        }
+        for link in must.key_links.iter().filter(|link| link.has_ends()) {
+            if let Err(missing) = link.follow(&files) {
+                broken.push((format!("{} -> {}", link.from, link.to), missing));
+            }
+        }
+        broken
+    }
+}
