@@ -44,9 +44,9 @@ impl Scene {
             let name = agent.program();
             settings["roles"][*role]["agent"] = json!(name);
             let env = agents.environment(*agent, &llm, &home).into_iter();
-            let env: serde_json::Map<_, _> = env.map(|(name, value)| (name, json!(value))).collect();
-            settings["agents"][name] =
-                json!({ "command": agents.program(*agent), "env": env });
+            let env: serde_json::Map<_, _> =
+                env.map(|(name, value)| (name, json!(value))).collect();
+            settings["agents"][name] = json!({ "command": agents.program(*agent), "env": env });
         }
         merge(&mut settings, &casting.more);
         field.write(".planning/config.json", settings.to_string());
@@ -124,7 +124,9 @@ fn good() -> Vec<Script> {
                         score: 2/2\\n---\\n\\nAll is grown.\\n' \
                         > .planning/phases/01-field-1/01-VERIFICATION.md";
     vec![
-        role("discusser").step(says(&question)).step(says(&json!({ "clear": true, "questions": [] }))),
+        role("discusser")
+            .step(says(&question))
+            .step(says(&json!({ "clear": true, "questions": [] }))),
         role("researcher").step(Step::sh(research)).says("Researched."),
         role("planner").step(writes_plan(&["crop-1", "crop-2"])).says("Planned."),
         role("plan-checker").step(says(&json!({ "verdict": "passed", "issues": [] }))),

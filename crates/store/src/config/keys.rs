@@ -16,7 +16,7 @@ const TWINS: [(&str, &str); 9] = [
 ];
 
 /// Known settings beside those of [`TWINS`]; a star stands for any keys below.
-const KNOWN: [&str; 46] = [
+const KNOWN: [&str; 48] = [
     "model_profile",
     "model_overrides.*",
     "parallelization.enabled",
@@ -57,6 +57,8 @@ const KNOWN: [&str; 46] = [
     "worktree.name",
     "worktree.backend",
     "roles.*",
+    "permissions.allow",
+    "permissions.deny",
     "agents.*",
     "budget.run_usd",
     "budget.phase_usd",
