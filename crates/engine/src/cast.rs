@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use mow_core::models;
 use mow_host::agent::Kind;
+use mow_host::agent::detect::KNOWN;
 use mow_store::config::Config;
 use serde_json::Value;
 
@@ -32,14 +33,6 @@ pub struct Cast {
     pub model: Option<String>,
 }
 
-/// The agents that need no description: name, language, program, arguments.
-const KNOWN: [(&str, Kind, &str, &[&str]); 4] = [
-    ("claude", Kind::Claude, "claude", &[]),
-    ("codex", Kind::Codex, "codex", &[]),
-    ("gemini", Kind::Acp, "gemini", &["--acp"]),
-    ("opencode", Kind::Acp, "opencode", &["acp"]),
-];
-
 /// Finds out who plays a role; `None` where a command or nobody does.
 pub fn cast(config: &Config, role: &str) -> Option<Cast> {
     let text = |key: String| {
@@ -51,17 +44,17 @@ pub fn cast(config: &Config, role: &str) -> Option<Cast> {
         return None;
     }
     let agent = own.or_else(|| text("roles.default.agent".to_owned()))?;
-    let known = KNOWN.iter().find(|(name, ..)| *name == agent);
+    let known = KNOWN.iter().find(|known| known.name == agent);
     let about = |key: &str| config.value(&format!("agents.{agent}.{key}"));
     let kind = match about("protocol").and_then(Value::as_str) {
         Some("claude") => Kind::Claude,
         Some("codex") => Kind::Codex,
         Some(_) => Kind::Acp,
-        None => known.map_or(Kind::Acp, |(_, kind, ..)| *kind),
+        None => known.map_or(Kind::Acp, |known| known.kind),
     };
     let program = text(format!("agents.{agent}.command"));
-    let program = program.or_else(|| known.map(|(_, _, program, _)| (*program).to_owned()));
-    let own_args = known.map_or(&[][..], |(.., args)| args).iter();
+    let program = program.or_else(|| known.map(|known| known.program.to_owned()));
+    let own_args = known.map_or(&[][..], |known| known.args).iter();
     let args = match about("args") {
         Some(args) => texts(args),
         None => own_args.map(|arg| (*arg).to_owned()).collect(),

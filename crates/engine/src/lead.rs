@@ -12,6 +12,7 @@ mod gather;
 mod hand;
 mod health;
 mod merge;
+mod notify;
 mod prepare;
 mod projection;
 mod proof;

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use mow_core::worker::{Outcome, apart};
 use mow_host::commit;
 
-use super::player;
 use super::desk::Desk;
+use super::player;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
 use crate::marks::{Mark, UNDONE_KEY};

@@ -36,9 +36,8 @@ impl Desk {
     fn values(&self, role: Role, round: u32) -> Result<Values, EngineError> {
         let path = |path: &Path| path.display().to_string();
         let planning = |name: &str| path(&self.project.planning.join(name));
-        let paper = |suffix: &str| {
-            path(&self.phase_dir().join(format!("{}-{suffix}.md", self.padded())))
-        };
+        let paper =
+            |suffix: &str| path(&self.phase_dir().join(format!("{}-{suffix}.md", self.padded())));
         let bytes = disk::read(&self.site.project.planning.join("ROADMAP.md"))?.unwrap_or_default();
         let details = match roadmap::details(&bytes, &self.brief.phase) {
             Lookup::Found(details) => Some(details),

@@ -93,7 +93,10 @@ impl Desk {
             return Ok(Outcome::Failed { reason: "it left no VERIFICATION.md".to_owned() });
         };
         let verdict = match (written, played) {
-            (Verdict::Passed, Played::Verdict(said)) | (_, Played::Verdict(said @ (Verdict::Gaps { .. } | Verdict::HumanNeeded { .. }))) => said,
+            (Verdict::Passed, Played::Verdict(said))
+            | (_, Played::Verdict(said @ (Verdict::Gaps { .. } | Verdict::HumanNeeded { .. }))) => {
+                said
+            }
             (written, _) => written,
         };
         if verdict != Verdict::Passed {

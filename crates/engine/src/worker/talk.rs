@@ -157,7 +157,8 @@ impl Counterpart for Talk<'_> {
         let report = self.work.schema.and_then(|schema| serde_json::from_str(schema).ok());
         let report = report.map(|schema| ToolSpec {
             name: REPORT.to_owned(),
-            description: "Hands over your answer, in place of the JSON block at the end.".to_owned(),
+            description: "Hands over your answer, in place of the JSON block at the end."
+                .to_owned(),
             schema,
         });
         let text = json!({ "type": "string" });

@@ -25,6 +25,8 @@ pub struct Known {
     pub kind: Kind,
     /// The arguments that make it speak that language.
     pub args: &'static [&'static str],
+    /// Variables that make it ask before it does what is risky; those of a person come before them.
+    pub env: &'static [(&'static str, &'static str)],
     /// How to install it.
     pub install: &'static str,
     /// How to log in.
@@ -46,6 +48,7 @@ pub const KNOWN: [Known; 4] = [
         program: "claude",
         kind: Kind::Claude,
         args: &[],
+        env: &[],
         install: "npm install -g @anthropic-ai/claude-code",
         login: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
         keys: &[
@@ -65,6 +68,7 @@ pub const KNOWN: [Known; 4] = [
         program: "codex",
         kind: Kind::Codex,
         args: &[],
+        env: &[],
         install: "npm install -g @openai/codex",
         login: "run `codex login`, or set OPENAI_API_KEY",
         keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
@@ -78,6 +82,7 @@ pub const KNOWN: [Known; 4] = [
         kind: Kind::Acp,
         // A worktree is a new directory, which nobody has been asked about.
         args: &["--acp", "--skip-trust"],
+        env: &[],
         install: "npm install -g @google/gemini-cli",
         login: "run `gemini` and log in, or set GEMINI_API_KEY",
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
@@ -90,6 +95,7 @@ pub const KNOWN: [Known; 4] = [
         program: "opencode",
         kind: Kind::Acp,
         args: &["acp"],
+        env: &[("OPENCODE_PERMISSION", r#"{"bash":"ask"}"#)],
         install: "npm install -g opencode-ai",
         login: "run `opencode auth login`",
         keys: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"],

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mow_host::agent::{Access, Ask, End, Job, Kind, Reply, ToolServer, Trouble};
 use mow_host::stop::Stop;
+use mow_testkit::agents::Agent;
 use mow_testkit::llm::{Request, Script, Step};
 
 use crate::bench::{Bench, Person, done, kill, resumed, stop_at};
@@ -16,10 +17,10 @@ fn opencode_edits_asks_and_ends() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo two >> two.txt"))
         .says("all done");
-    let bench = Bench::opencode([script]);
+    let bench = Bench::with(Agent::OpenCode, [script]);
     let job = Job {
         system: Some("You are the executor of phase 7.".to_owned()),
-        model: Some("test/other-model".to_owned()),
+        model: Some("scripted/other".to_owned()),
         ..bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()))
     };
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
@@ -32,7 +33,7 @@ fn opencode_edits_asks_and_ends() {
     assert_eq!((tool.as_str(), text.as_str()), ("execute", "echo one >> one.txt"));
     let requests = bench.llm.requests();
     let first = requests.iter().find(|request| request.script.is_some()).unwrap();
-    assert_eq!(first.model, "other-model");
+    assert_eq!(first.model, "other");
     assert!(first.user.contains("executor of phase 7"), "{}", first.user);
     assert!(requests.iter().any(|request| request.user.contains("better not")), "it learns why");
     assert!(person.used().input > 0);
@@ -44,8 +45,10 @@ fn opencode_is_parked_killed_and_stopped() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::text("finished").hold("end"));
-    let bench =
-        Bench::opencode([script, Script::new("long").step(Step::sh("touch begun; sleep 300"))]);
+    let bench = Bench::with(
+        Agent::OpenCode,
+        [script, Script::new("long").step(Step::sh("touch begun; sleep 300"))],
+    );
     let job = bench.job("[[script:two]]");
     let mut person = Person::new([Reply::Park]);
     let end = bench.run(&job, &mut person);
@@ -83,7 +86,7 @@ fn what_the_model_of_opencode_refuses_is_told_apart() {
         ("401", Step { message: key, ..Step::default() }.fails(401, None), Trouble::Login),
         ("400", Step::default().fails(400, None), Trouble::Other),
     ] {
-        let bench = Bench::opencode([Script::new("bad").step(step)]);
+        let bench = Bench::with(Agent::OpenCode, [Script::new("bad").step(step)]);
         let end = bench.run(&bench.job("[[script:bad]]"), &mut Person::default());
         let End::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
         assert_eq!(*kind, expected, "{name}: {end:?}");
@@ -97,7 +100,7 @@ fn gemini_edits_asks_and_ends() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo two >> two.txt"))
         .says("all done");
-    let bench = Bench::gemini([script]);
+    let bench = Bench::with(Agent::Gemini, [script]);
     let job = bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()));
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
     let end = bench.run(&job, &mut person);
@@ -109,21 +112,24 @@ fn gemini_edits_asks_and_ends() {
 }
 
 #[test]
-fn gemini_forgets_what_was_parked_and_is_stopped() {
+fn gemini_is_parked_and_stopped() {
     let scripts = [
         Script::new("one").step(Step::sh("echo one >> one.txt")).says("finished"),
         Script::new("long").step(Step::sh("touch begun; sleep 300")),
     ];
-    let bench = Bench::gemini(scripts);
+    let bench = Bench::with(Agent::Gemini, scripts);
     let job = bench.job("[[script:one]]");
     let mut person = Person::new([Reply::Park]);
     let end = bench.run(&job, &mut person);
     let End::Parked { ask } = end else { panic!("{end:?}") };
-    let end = bench.run(&resumed(&job, &person.session()), &mut Person::default());
-    assert!(matches!(end, End::Failed { kind: Trouble::SessionUnknown, .. }), "{end:?}");
     let mut again = Person::new([Reply::Allow]);
-    assert_eq!(done(&bench.run(&job, &mut again)), "finished");
-    assert_eq!(again.asks, [ask], "a new session asks by the same name");
+    let mut end = bench.run(&resumed(&job, &person.session()), &mut again);
+    if matches!(end, End::Failed { kind: Trouble::SessionUnknown, .. }) {
+        // It does not always find what it has saved; then a new session has to do.
+        end = bench.run(&job, &mut again);
+    }
+    assert_eq!(done(&end), "finished");
+    assert_eq!(again.asks, [ask], "the same thing is asked, by the same name");
 
     let stop = Stop::new().unwrap();
     let end = std::thread::scope(|scope| {

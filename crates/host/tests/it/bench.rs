@@ -5,10 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mow_host::agent::detect::KNOWN;
 use mow_host::agent::{
     Access, Ask, Counterpart, End, Event, Job, Kind, Limits, Reply, Session, ToolSpec, Usage, run,
 };
 use mow_host::stop::Stop;
+use mow_testkit::agents::{Agent, Agents};
 use mow_testkit::llm::{Script, ScriptedLlm};
 use serde_json::{Value, json};
 
@@ -26,78 +28,22 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// With the real Claude Code.
-    pub(crate) fn claude(scripts: impl IntoIterator<Item = Script>) -> Self {
-        let mut bench = Self::new(Kind::Claude, program("claude"), scripts);
-        let settings = [
-            ("ANTHROPIC_BASE_URL", bench.llm.url()),
-            ("ANTHROPIC_API_KEY", "sk-ant-test".to_owned()),
-            ("CLAUDE_CONFIG_DIR", bench.home().join("claude").display().to_string()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-            ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
-        ];
-        bench.set(settings);
-        bench
-    }
-
-    /// With the real Codex.
-    pub(crate) fn codex(scripts: impl IntoIterator<Item = Script>) -> Self {
-        let mut bench = Self::new(Kind::Codex, program("codex"), scripts);
-        let home = bench.home().join("codex");
-        fs::create_dir(&home).unwrap();
-        let config = format!(
-            "model = \"test-model\"\nmodel_provider = \"test\"\ncheck_for_update_on_startup = false\n\
-             [analytics]\nenabled = false\n\
-             [model_providers.test]\nname = \"test\"\nbase_url = \"{}/v1\"\n\
-             wire_api = \"responses\"\nenv_key = \"TEST_KEY\"\nsupports_websockets = false\n\
-             request_max_retries = 1\nstream_max_retries = 1\n",
-            bench.llm.url(),
-        );
-        fs::write(home.join("config.toml"), config).unwrap();
-        bench.set([("CODEX_HOME", home.display().to_string()), ("TEST_KEY", "x".to_owned())]);
-        bench
-    }
-
-    /// With the real OpenCode.
-    pub(crate) fn opencode(scripts: impl IntoIterator<Item = Script>) -> Self {
-        let mut bench = Self::new(Kind::Acp, program("opencode"), scripts);
-        bench.args = vec!["acp".to_owned()];
-        let limit = json!({ "context": 100_000, "output": 8_000 });
-        let model = json!({ "name": "test", "tool_call": true, "limit": limit });
-        let provider = json!({
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "test",
-            "options": { "baseURL": format!("{}/v1", bench.llm.url()), "apiKey": "x" },
-            "models": { "test-model": model, "other-model": model },
-        });
-        let config = json!({
-            "model": "test/test-model", "permission": { "bash": "ask", "edit": "allow" },
-            "autoupdate": false, "share": "disabled", "provider": { "test": provider },
-        });
-        let home = bench.home();
-        let dir = |name: &str| home.join(name).display().to_string();
-        bench.set([
-            ("OPENCODE_CONFIG_CONTENT", config.to_string()),
-            ("XDG_CONFIG_HOME", dir("config")),
-            ("XDG_DATA_HOME", dir("data")),
-            ("XDG_STATE_HOME", dir("state")),
-            ("XDG_CACHE_HOME", dir("cache")),
-        ]);
-        bench
-    }
-
-    /// With the real Gemini.
-    pub(crate) fn gemini(scripts: impl IntoIterator<Item = Script>) -> Self {
-        let mut bench = Self::new(Kind::Acp, program("gemini"), scripts);
-        bench.args = ["--acp", "--skip-trust", "-m", "gemini-2.5-pro"].map(str::to_owned).to_vec();
-        let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
-        fs::create_dir(bench.home().join(".gemini")).unwrap();
-        fs::write(bench.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
-        bench.set([
-            ("GEMINI_API_KEY", "x".to_owned()),
-            ("GOOGLE_GEMINI_BASE_URL", bench.llm.url()),
-            ("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()),
-        ]);
+    /// With a real agent.
+    pub(crate) fn with(agent: Agent, scripts: impl IntoIterator<Item = Script>) -> Self {
+        let (name, agents) = (agent.program(), Agents::find());
+        let known = KNOWN.iter().find(|known| known.program == name).unwrap();
+        let mut bench = Self::new(known.kind, agents.program(agent), scripts);
+        bench.args = known.args.iter().map(|arg| (*arg).to_owned()).collect();
+        let settings = known.env.iter().map(|(name, value)| (name.into(), value.into()));
+        bench.env.extend(settings);
+        if agent == Agent::OpenCode {
+            let models = json!({ "other": {} });
+            let config = json!({ "provider": { "scripted": { "models": models } } });
+            fs::write(bench.work().join("opencode.json"), config.to_string()).unwrap();
+        }
+        for (name, value) in agents.environment(agent, &bench.llm, &bench.home()) {
+            bench.env.push((name.into(), value.into()));
+        }
         bench
     }
 
@@ -119,15 +65,13 @@ impl Bench {
         for name in ["work", "home"] {
             fs::create_dir(bench.dir.path().join(name)).unwrap();
         }
-        let path = format!("{}:{}", bin().display(), std::env::var("PATH").unwrap());
-        let home = bench.home().display().to_string();
-        let token = bench.token();
-        bench.set([("PATH", path), ("HOME", home), ("MOW_TOKEN", token)]);
+        let settings = [
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("HOME", bench.home().display().to_string()),
+            ("MOW_TOKEN", bench.token()),
+        ];
+        bench.env.extend(settings.map(|(name, value)| (name.into(), value.into())));
         bench
-    }
-
-    pub(crate) fn set<'a>(&mut self, settings: impl IntoIterator<Item = (&'a str, String)>) {
-        self.env.extend(settings.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
 
     fn root(&self) -> PathBuf {
@@ -199,19 +143,6 @@ impl Bench {
         }
         found
     }
-}
-
-/// Where the programs of agents are.
-fn bin() -> PathBuf {
-    let bin = std::env::var_os("MOW_AGENTS_BIN").map(PathBuf::from);
-    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
-    bin.unwrap_or_else(|| home.join(".cache/mow-ci/agents/node_modules/.bin"))
-}
-
-fn program(name: &str) -> PathBuf {
-    let path = bin().join(name);
-    assert!(path.exists(), "{} is missing; run `cargo xtask agents`", path.display());
-    path
 }
 
 /// Who an agent speaks with: gives the replies that it was told, and remembers.

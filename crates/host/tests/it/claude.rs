@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mow_host::agent::{Access, Ask, End, Event, Job, Limits, Reply, Session, Trouble};
 use mow_host::stop::Stop;
+use mow_testkit::agents::Agent;
 use mow_testkit::llm::{Script, Step, Tool};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ fn it_edits_reports_and_ends() {
         .step(Step::call(REPORT, json!({ "status": "fine" })))
         .step(Step::call(REPORT, json!({ "status": "wrong" })))
         .says("all done: ${last_tool_result}");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let job = Job {
         system: Some("You are the executor of phase 7.".to_owned()),
         model: Some("claude-haiku-4-5".to_owned()),
@@ -50,7 +51,7 @@ fn it_edits_reports_and_ends() {
 
 #[test]
 fn who_may_only_read_has_no_tools_for_editing() {
-    let bench = Bench::claude([Script::new("look").says("seen")]);
+    let bench = Bench::with(Agent::Claude, [Script::new("look").says("seen")]);
     let job = Job { access: Access::Read, ..bench.job("[[script:look]]") };
     let end = bench.run(&job, &mut Person::default());
     assert_eq!(done(&end), "seen");
@@ -65,7 +66,7 @@ fn who_may_only_read_has_no_tools_for_editing() {
 fn permissions_are_given_and_refused() {
     let script =
         Script::new("two").step(risky("one")).step(risky("two")).says("${last_tool_result}");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
     let end = bench.run(&bench.job("[[script:two]]"), &mut person);
     assert!(done(&end).contains("better not"), "{end:?}");
@@ -80,7 +81,7 @@ fn permissions_are_given_and_refused() {
 #[test]
 fn a_parked_permission_is_asked_again_by_another_process() {
     let script = Script::new("two").step(risky("one")).step(risky("two")).says("finished");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let job = bench.job("[[script:two]]");
     let mut person = Person::new([Reply::Allow, Reply::Park]);
     let end = bench.run(&job, &mut person);
@@ -108,7 +109,8 @@ fn what_ran_beside_a_parked_permission_is_not_lost() {
             input: json!({ "command": "echo two >> $PWD/two.txt" }),
         });
     let again = Step::sh("echo two >> $PWD/two.txt");
-    let bench = Bench::claude([Script::new("both").step(both).step(again).says("finished")]);
+    let bench =
+        Bench::with(Agent::Claude, [Script::new("both").step(both).step(again).says("finished")]);
     let job = bench.job("[[script:both]]");
     let mut person = Person::new([Reply::Allow, Reply::Park]);
     let end = bench.run(&job, &mut person);
@@ -128,7 +130,7 @@ fn questions_are_answered_refused_and_parked() {
     let script = Script::new("ask")
         .step(Step::ask("Which one?", &["red", "blue"]))
         .says("it was ${last_tool_result}");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let job = bench.job("[[script:ask]]");
     let mut person = Person::new([Reply::Answer(vec!["blue".to_owned()])]);
     let end = bench.run(&job, &mut person);
@@ -158,7 +160,7 @@ fn questions_are_answered_refused_and_parked() {
 fn one_that_is_killed_goes_on_where_it_was() {
     let script =
         Script::new("cut").step(risky("one")).step(risky("two").hold("two")).says("finished");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let job = bench.job("[[script:cut]]");
     let mut person = Person::new([Reply::Allow]);
     let end = std::thread::scope(|scope| {
@@ -186,7 +188,10 @@ fn one_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_stop_in_the_middle_of_a_tool_leaves_no_process() {
-    let bench = Bench::claude([Script::new("long").step(Step::sh("touch $PWD/begun; sleep 300"))]);
+    let bench = Bench::with(
+        Agent::Claude,
+        [Script::new("long").step(Step::sh("touch $PWD/begun; sleep 300"))],
+    );
     let stop = Stop::new().unwrap();
     let mut person = Person::new([Reply::Allow]);
     let end = std::thread::scope(|scope| {
@@ -209,7 +214,7 @@ fn what_its_model_refuses_is_told_apart() {
         ("400", Step::default().fails(400, None), Trouble::Other),
         ("cut", Step::default().drops(None), Trouble::Cut),
     ] {
-        let bench = Bench::claude([Script::new("bad").step(step.clone()).step(step)]);
+        let bench = Bench::with(Agent::Claude, [Script::new("bad").step(step.clone()).step(step)]);
         let mut person = Person::default();
         let end = bench.run(&bench.job("[[script:bad]]"), &mut person);
         let End::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
@@ -222,7 +227,8 @@ fn what_its_model_refuses_is_told_apart() {
 
 #[test]
 fn a_failure_that_passes_is_waited_for() {
-    let bench = Bench::claude([Script::new("busy").step(Step::text("hello").fails(529, 1))]);
+    let bench =
+        Bench::with(Agent::Claude, [Script::new("busy").step(Step::text("hello").fails(529, 1))]);
     let mut person = Person::default();
     let end = bench.run(&bench.job("[[script:busy]]"), &mut person);
     assert_eq!(done(&end), "hello");
@@ -233,7 +239,7 @@ fn a_failure_that_passes_is_waited_for() {
 #[test]
 fn bounds_end_it() {
     let script = Script::new("two").step(risky("one")).step(risky("two")).says("finished");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let job = bench.job("[[script:two]]");
     let with = |limits: Limits| Job { limits, ..job.clone() };
     let limits = &job.limits;
@@ -257,7 +263,7 @@ fn bounds_end_it() {
 #[test]
 fn a_message_reaches_it_between_two_turns() {
     let script = Script::new("busy").step(risky("one")).says("finished");
-    let bench = Bench::claude([script]);
+    let bench = Bench::with(Agent::Claude, [script]);
     let mut person = Person::new([Reply::Allow]);
     person.messages = vec!["told at once".to_owned()];
     person.late = vec!["told on the way".to_owned()];

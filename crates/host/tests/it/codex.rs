@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mow_host::agent::{Access, Ask, End, Job, Limits, Reply, Session, Trouble};
 use mow_host::stop::Stop;
+use mow_testkit::agents::Agent;
 use mow_testkit::llm::{Request, Script, Step};
 use serde_json::json;
 
@@ -35,7 +36,7 @@ fn it_edits_reports_and_ends() {
         .step(Step::call("report", json!({ "status": "fine" })))
         .step(Step::call("report", json!({ "status": "wrong" })))
         .says("all done: ${last_tool_result}");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = Job {
         system: Some("You are the executor of phase 7.".to_owned()),
         model: Some("other-model".to_owned()),
@@ -61,7 +62,7 @@ fn it_edits_reports_and_ends() {
 #[test]
 fn who_may_only_read_cannot_write() {
     let script = Script::new("look").step(Step::sh("echo made > made.txt")).says("seen");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = Job { access: Access::Read, ..bench.job("[[script:look]]") };
     let mut person = Person::default();
     assert_eq!(done(&bench.run(&job, &mut person)), "seen");
@@ -72,7 +73,7 @@ fn who_may_only_read_cannot_write() {
 fn permissions_are_given_and_refused() {
     let script =
         Script::new("two").step(risky("one")).step(risky("two")).says("last: ${last_tool_result}");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
     let end = bench.run(&bench.job("[[script:two]]"), &mut person);
     assert!(done(&end).contains("last: "), "{end:?}");
@@ -94,7 +95,7 @@ fn what_is_parked_is_asked_again_by_another_process() {
         .step(risky("two"))
         .step(Step::call("report", json!({ "status": "fine" })))
         .says("finished");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = bench.job("[[script:two]]");
     let mut person = Person::new([Reply::Allow, Reply::Park]);
     let end = bench.run(&job, &mut person);
@@ -115,7 +116,7 @@ fn what_is_parked_is_asked_again_by_another_process() {
 #[test]
 fn questions_are_answered_refused_and_parked() {
     let script = Script::new("ask").step(question()).says("it was ${last_tool_result}");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = bench.job("[[script:ask]]");
     let mut person = Person::new([Reply::Answer(vec!["blue".to_owned()])]);
     let end = bench.run(&job, &mut person);
@@ -136,7 +137,7 @@ fn questions_are_answered_refused_and_parked() {
 #[test]
 fn one_that_is_killed_goes_on_where_it_was() {
     let script = Script::new("cut").step(risky("one")).step(Step::text("finished").hold("two"));
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = bench.job("[[script:cut]]");
     let mut person = Person::new([Reply::Allow]);
     let end = std::thread::scope(|scope| {
@@ -158,7 +159,8 @@ fn one_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_stop_in_the_middle_of_a_tool_leaves_no_process() {
-    let bench = Bench::codex([Script::new("long").step(Step::sh("touch begun; sleep 300"))]);
+    let bench =
+        Bench::with(Agent::Codex, [Script::new("long").step(Step::sh("touch begun; sleep 300"))]);
     let stop = Stop::new().unwrap();
     let end = std::thread::scope(|scope| {
         scope.spawn(|| stop_at(&bench.work().join("begun"), &stop));
@@ -178,7 +180,7 @@ fn what_its_model_refuses_is_told_apart() {
         ("400", Step::default().fails(400, None), Trouble::Other),
         ("cut", Step::default().drops(None), Trouble::Cut),
     ] {
-        let bench = Bench::codex([Script::new("bad").step(step)]);
+        let bench = Bench::with(Agent::Codex, [Script::new("bad").step(step)]);
         let end = bench.run(&bench.job("[[script:bad]]"), &mut Person::default());
         let End::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
         assert_eq!(*kind, expected, "{name}: {end:?}");
@@ -188,7 +190,7 @@ fn what_its_model_refuses_is_told_apart() {
 #[test]
 fn a_message_reaches_it_and_turns_are_bounded() {
     let script = Script::new("busy").step(risky("one")).step(risky("two")).says("finished");
-    let bench = Bench::codex([script]);
+    let bench = Bench::with(Agent::Codex, [script]);
     let job = bench.job("[[script:busy]]");
     let mut person = Person::new([Reply::Allow, Reply::Allow]);
     person.late = vec!["told on the way".to_owned()];

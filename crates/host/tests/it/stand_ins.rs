@@ -44,6 +44,14 @@ fn what_is_no_agent_is_told_apart() {
 }
 
 #[test]
+fn a_line_without_an_end_is_bounded_by_itself() {
+    let bench = Bench::stand_in(Kind::Claude, "head -c 9000000 /dev/zero; sleep 300");
+    let limits = Limits { line_bytes: 1 << 20, ..Limits::default() };
+    let end = bench.run(&Job { limits, ..bench.job("do it") }, &mut Person::default());
+    assert!(matches!(end, End::Failed { kind: Trouble::Flood, .. }), "{end:?}");
+}
+
+#[test]
 fn a_program_that_is_not_there_is_said() {
     for kind in KINDS {
         let mut bench = Bench::stand_in(kind, "");

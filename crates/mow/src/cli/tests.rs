@@ -6,7 +6,7 @@ use mow_prompts::{Prompt, Values, Variable, render};
 use super::Cli;
 
 /// Commands that prompts may name before they are there. One that is there is taken off this list.
-const COMING: [&str; 1] = ["mow peer send"];
+const COMING: [&str; 0] = [];
 
 /// Returns the commands of mow in a text: in `code`, and on lines of code blocks.
 fn commands(text: &str) -> Vec<String> {

@@ -7,6 +7,7 @@ mod agents;
 mod chat_log;
 mod close_shop;
 mod commit;
+mod cost;
 mod corpus;
 mod dashboard;
 mod demo;

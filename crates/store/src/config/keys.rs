@@ -16,7 +16,7 @@ const TWINS: [(&str, &str); 9] = [
 ];
 
 /// Known settings beside those of [`TWINS`]; a star stands for any keys below.
-const KNOWN: [&str; 47] = [
+const KNOWN: [&str; 48] = [
     "model_profile",
     "model_overrides.*",
     "parallelization.enabled",
@@ -57,8 +57,9 @@ const KNOWN: [&str; 47] = [
     "worktree.name",
     "worktree.backend",
     "roles.*",
+    "permissions.allow",
+    "permissions.deny",
     "agents.*",
-    "permissions.*",
     "budget.run_usd",
     "budget.phase_usd",
     "budget.run_tokens",
