@@ -29,6 +29,7 @@ pub fn send(
 ) -> Result<(), EngineError> {
     let [from, to] = [from, to].map(|phase| format!("phase-{}", phase.padded()));
     let line = ndjson::chat_line(&from, &to, &now_text(), text);
+    let line = line.trim_end();
     let dir = run.path().join("peers");
     disk::create_dir(&dir)?;
     // The last ones must stay in one file with those that were read: a cut would hide some.
