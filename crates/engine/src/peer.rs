@@ -39,7 +39,6 @@ pub fn send(
         line.as_bytes(),
         waiting,
     )?;
-    failpoint::reach("peer.sent");
     let name = ndjson::chat_file_name(&from, &to)
         .map_err(|error| EngineError::refused(error.to_string(), "name a phase"))?;
     let keep = Some(Keep { lines_max: WAITING_MAX, lines_kept: WAITING_MAX });

@@ -113,7 +113,6 @@ impl Desk {
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
         let end = agent::run(cast.kind, &job, &mut talk, &self.stop);
         self.moves();
-        failpoint::reach("agent.ran");
         let money = talk.used;
         *self.purse() += money;
         self.tell(Input::Spent(Spent {

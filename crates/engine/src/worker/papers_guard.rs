@@ -38,7 +38,6 @@ impl Desk {
             let files: Vec<_> = now.into_iter().map(|bytes| (below.clone(), bytes)).collect();
             let kept = rescue::keep_files(&self.git(), &self.rescue_name("papers"), &files)
                 .map_err(|error| EngineError::Host(error.into()))?;
-            failpoint::reach("papers.kept");
             let writer = Writer::open(&self.project, WAIT_DEFAULT)?;
             match before {
                 Some(bytes) => writer.replace(path, bytes)?,
