@@ -10,6 +10,7 @@ mod beside;
 mod event;
 mod execute;
 mod next;
+mod role;
 mod stuck;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use event::{
     Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
     Settings, Verdict,
 };
+pub use role::Role;
 
 /// A phase at work.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -90,8 +90,7 @@ fn by_profile(config: &Config, role: &str, kind: Kind) -> Option<String> {
     }
     let name = match role {
         "researcher" => "mow-phase-researcher",
-        "discusser" | "conflict-resolver" => "mow-planner",
-        "planner" => "mow-planner",
+        "discusser" | "planner" | "conflict-resolver" => "mow-planner",
         "plan-checker" => "mow-plan-checker",
         "verifier" => "mow-verifier",
         _ => "mow-executor",
