@@ -25,7 +25,7 @@ use crate::stage::Stage;
 
 pub use agents::discuss_key;
 pub use event::{
-    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome,
     Settings, Verdict,
 };
 pub use role::Role;

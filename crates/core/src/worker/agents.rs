@@ -17,7 +17,9 @@ const LATER_LONGEST_MS: u64 = 15 * 60_000;
 impl Worker {
     /// Returns until when it waits after something that can be done later; `None` for no more waits.
     fn due_after(&self, wait_ms: Option<u64>, now: u64) -> Option<u64> {
-        let own = LATER_FIRST_MS.saturating_mul(1 << self.later.min(LATER_MAX));
+        let first = self.found.as_ref().and_then(|found| found.settings.retry_ms);
+        let first = first.unwrap_or(LATER_FIRST_MS);
+        let own = first.saturating_mul(1 << self.later.min(LATER_MAX));
         let wait = wait_ms.unwrap_or(0).max(own).min(LATER_LONGEST_MS);
         (self.later < LATER_MAX).then_some(now + wait)
     }

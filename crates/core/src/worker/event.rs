@@ -31,6 +31,9 @@ pub struct Settings {
     /// Whether plans may run side by side.
     #[serde(default, skip_serializing_if = "is_false")]
     pub side_by_side: bool,
+    /// How long the first wait for a model is that does not answer; `None` for the usual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<u64>,
 }
 
 impl Default for Settings {
@@ -45,6 +48,7 @@ impl Default for Settings {
             wall_max_ms: None,
             roles: BTreeSet::from([Role::Executor, Role::Verifier]),
             side_by_side: false,
+            retry_ms: None,
         }
     }
 }

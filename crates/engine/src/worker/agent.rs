@@ -243,7 +243,19 @@ fn refused(cast: &Cast, end: End) -> Outcome {
             let reason = format!("the model of {agent} does not answer: {text}");
             Outcome::Later { reason, wait_ms: None }
         }
-        Trouble::TimedOut => Outcome::Failed { reason: format!("{agent} took too long: {text}") },
-        _ => Outcome::Failed { reason: format!("{agent}: {text}") },
+        kind => Outcome::Failed { reason: format!("{agent} {}{text}", how_it_failed(kind)) },
+    }
+}
+
+/// Says how an agent failed, where its own words may not.
+fn how_it_failed(kind: Trouble) -> &'static str {
+    match kind {
+        Trouble::TimedOut => "took too long: ",
+        Trouble::Garbage => "says what nobody understands: ",
+        Trouble::Flood => "says too much: ",
+        Trouble::NoResult => "ended without a result: ",
+        Trouble::Crashed => "crashed: ",
+        Trouble::Turns => "went to its model as often as it may: ",
+        _ => "failed: ",
     }
 }

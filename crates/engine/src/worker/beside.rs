@@ -38,8 +38,8 @@ impl Desk {
         }
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
-        let before = self.before()?;
-        self.trust().group = Some(before);
+        let group = (self.before()?, self.guard_papers()?);
+        self.trust().group = Some(group);
         Ok(Outcome::Done)
     }
 
@@ -82,7 +82,10 @@ impl Desk {
     ///
     /// What lies in the files of a plan is the rest of a task that did not come to its end.
     pub(super) fn gather(&self, plans: &[String]) -> Result<Outcome, EngineError> {
-        let before = self.trust().group.take();
+        let (before, guarded) = self.trust().group.take().unzip();
+        if let Some(guarded) = &guarded {
+            self.restore_papers(guarded)?;
+        }
         if let Some(before) = &before
             && let Some(reason) = self.trespass(before)?
         {

@@ -67,6 +67,7 @@ impl Desk {
             wall_max_ms: wall_max.and_then(|max| u64::try_from(max.as_millis()).ok()),
             roles,
             side_by_side: all.parallelization && plan_level != Some(false.into()),
+            retry_ms: config.lookup("agents.retry_s").and_then(|s| s.as_u64()?.checked_mul(1_000)),
         })
     }
 

@@ -265,7 +265,7 @@ impl Pump {
         match status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("it exited with {code}"),
             Some((_, Some(signal))) => format!("it was ended by signal {signal}"),
-            _ => "it said nothing".to_owned(),
+            _ => "it told of no error".to_owned(),
         }
     }
 

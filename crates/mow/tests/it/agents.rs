@@ -2,10 +2,15 @@
 //!
 //! Everything but the model is real: the agents' programs, git, processes, the inbox.
 
+mod bad;
+mod kills;
 mod lifecycle;
+mod models;
+mod permissions;
+mod reviews;
 
 use mow_testkit::agents::{Agent, Agents};
-use mow_testkit::field::{Field, Phase, Soil};
+use mow_testkit::field::{Field, Phase, Plan, Soil, phase};
 use mow_testkit::llm::{Script, ScriptedLlm, Step};
 use serde_json::{Value, json};
 
@@ -61,6 +66,15 @@ impl Scene {
         value["questions"].as_array().cloned().unwrap_or_default()
     }
 
+    /// All that was ever asked in the run.
+    fn asked(&self) -> Vec<Value> {
+        self.field.events().into_iter().filter(|event| event["event"] == "asked").collect()
+    }
+
+    fn config(&self) -> Value {
+        serde_json::from_str(&self.field.text(".planning/config.json")).expect("it is JSON")
+    }
+
     fn answer(&self, item: &Value, text: &str) {
         self.field.ends(&["answer", &item["id"].to_string(), text], 0);
     }
@@ -87,8 +101,8 @@ fn says(value: &Value) -> Step {
     Step::text(&format!("I am done.\n\n```json\n{value}\n```\n"))
 }
 
-/// A turn that writes the only plan of phase 1: a task for each file.
-fn writes_plan(files: &[&str]) -> Step {
+/// A plan of phase 1: a task for each file.
+fn plan_text(plan: &str, files: &[&str]) -> String {
     let tasks: String = files
         .iter()
         .map(|file| {
@@ -99,14 +113,35 @@ fn writes_plan(files: &[&str]) -> Step {
             )
         })
         .collect();
-    let text = format!(
-        "---\nphase: 01-field-1\nplan: 01\ntype: execute\nwave: 1\ndepends_on: []\n\
+    format!(
+        "---\nphase: 01-field-1\nplan: {plan}\ntype: execute\nwave: 1\ndepends_on: []\n\
          files_modified: [{}]\nautonomous: true\nmust_haves:\n  truths: []\n---\n\n<tasks>\n{tasks}</tasks>\n",
         files.join(", ")
-    );
+    )
+}
+
+/// A turn that writes a plan of phase 1.
+fn writes_plan(plan: &str, files: &[&str]) -> Step {
+    let text = plan_text(plan, files);
     Step::sh(&format!(
-        "mkdir -p .planning/phases/01-field-1 && cat > .planning/phases/01-field-1/01-01-PLAN.md <<'END'\n{text}END"
+        "mkdir -p .planning/phases/01-field-1 && cat > .planning/phases/01-field-1/01-{plan}-PLAN.md <<'END'\n{text}END"
     ))
+}
+
+/// Phase 1 as somebody has planned it already: a task for each file.
+fn planned(files: &[&str]) -> Phase {
+    phase("1", &[]).with(Plan::of_text(&plan_text("01", files)))
+}
+
+/// Lets an agent carry out what is planned, and nothing else; settings on top of that.
+fn executor(agent: Agent, more: Value) -> Casting<'static> {
+    let roles: &[_] = match agent {
+        Agent::Claude => &[("executor", Agent::Claude)],
+        Agent::Codex => &[("executor", Agent::Codex)],
+        Agent::Gemini => &[("executor", Agent::Gemini)],
+        Agent::OpenCode => &[("executor", Agent::OpenCode)],
+    };
+    Casting { roles, more }
 }
 
 fn done() -> Step {
@@ -128,7 +163,7 @@ fn good() -> Vec<Script> {
             .step(says(&question))
             .step(says(&json!({ "clear": true, "questions": [] }))),
         role("researcher").step(Step::sh(research)).says("Researched."),
-        role("planner").step(writes_plan(&["crop-1", "crop-2"])).says("Planned."),
+        role("planner").step(writes_plan("01", &["crop-1", "crop-2"])).says("Planned."),
         role("plan-checker").step(says(&json!({ "verdict": "passed", "issues": [] }))),
         role("executor")
             .step(Step::sh("echo grown > crop-1"))

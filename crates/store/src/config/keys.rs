@@ -138,7 +138,7 @@ pub fn default_of(path: &str) -> Option<Value> {
         "multi_phase.lookahead" => json!("research"),
         "messages.events" => json!("verbose"),
         "multi_phase.stuck_after_min" => json!(10),
-        "messages.ack_timeout_s" => json!(30),
+        "messages.ack_timeout_s" | "agents.retry_s" => json!(30),
         "messages.blocker_timeout_s" => json!(120),
         "worker.blocker_mode" => json!("skip"),
         _ => return None,
