@@ -10,6 +10,7 @@ mod beside;
 mod event;
 mod execute;
 mod next;
+mod role;
 mod stuck;
 #[cfg(test)]
 mod tests;
@@ -24,9 +25,10 @@ use crate::stage::Stage;
 
 pub use agents::discuss_key;
 pub use event::{
-    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome,
     Settings, Verdict,
 };
+pub use role::Role;
 
 /// A phase at work.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -14,6 +14,9 @@ use mow_host::agent::detect::KNOWN;
 use mow_store::config::Config;
 use serde_json::Value;
 
+/// The name of the agent that is part of mow: the shell blocks and checks of plans.
+const EMBEDDED: &str = "shell";
+
 /// An agent in a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cast {
@@ -44,6 +47,9 @@ pub fn cast(config: &Config, role: &str) -> Option<Cast> {
         return None;
     }
     let agent = own.or_else(|| text("roles.default.agent".to_owned()))?;
+    if agent == EMBEDDED {
+        return None;
+    }
     let known = KNOWN.iter().find(|known| known.name == agent);
     let about = |key: &str| config.value(&format!("agents.{agent}.{key}"));
     let kind = match about("protocol").and_then(Value::as_str) {
@@ -84,8 +90,7 @@ fn by_profile(config: &Config, role: &str, kind: Kind) -> Option<String> {
     }
     let name = match role {
         "researcher" => "mow-phase-researcher",
-        "discusser" | "conflict-resolver" => "mow-planner",
-        "planner" => "mow-planner",
+        "discusser" | "planner" | "conflict-resolver" => "mow-planner",
         "plan-checker" => "mow-plan-checker",
         "verifier" => "mow-verifier",
         _ => "mow-executor",

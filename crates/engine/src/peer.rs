@@ -29,6 +29,7 @@ pub fn send(
 ) -> Result<(), EngineError> {
     let [from, to] = [from, to].map(|phase| format!("phase-{}", phase.padded()));
     let line = ndjson::chat_line(&from, &to, &now_text(), text);
+    let line = line.trim_end();
     let dir = run.path().join("peers");
     disk::create_dir(&dir)?;
     // The last ones must stay in one file with those that were read: a cut would hide some.
@@ -38,7 +39,6 @@ pub fn send(
         line.as_bytes(),
         waiting,
     )?;
-    failpoint::reach("peer.sent");
     let name = ndjson::chat_file_name(&from, &to)
         .map_err(|error| EngineError::refused(error.to_string(), "name a phase"))?;
     let keep = Some(Keep { lines_max: WAITING_MAX, lines_kept: WAITING_MAX });

@@ -280,6 +280,7 @@ impl Command {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one line a command")]
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Roadmap(command) => command.run(context),

@@ -15,6 +15,8 @@ fn a_role_has_its_own_agent_or_the_one_of_all_unless_a_command_plays_it() {
     assert_eq!(name("planner").as_deref(), Some("codex"));
     assert_eq!(name("executor"), None);
     assert_eq!(casts("{}", "planner"), None);
+    let embedded = r#"{"roles": {"default": {"agent": "claude"}, "executor": {"agent": "shell"}}}"#;
+    assert_eq!(casts(embedded, "executor"), None);
 }
 
 #[test]

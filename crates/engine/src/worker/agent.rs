@@ -22,6 +22,9 @@ use crate::site;
 /// How often an answer is asked for that can be read.
 const ANSWERS_MAX: u32 = 2;
 
+/// Says what is wrong with an answer: its last words, or what was handed over.
+pub(super) type Judge = dyn Fn(&str, Option<&Value>) -> Result<(), String>;
+
 /// A piece of work for an agent.
 pub(super) struct Work<'a> {
     pub(super) role: Role,
@@ -36,8 +39,8 @@ pub(super) struct Work<'a> {
     pub(super) files: &'a [String],
     /// The JSON Schema of its answer, where there has to be one.
     pub(super) schema: Option<&'static str>,
-    /// Says what is wrong with an answer: its last words, or what it handed over.
-    pub(super) check: &'a dyn Fn(&str, Option<&Value>) -> Result<(), String>,
+    /// Whether its answer will do.
+    pub(super) check: &'a Judge,
 }
 
 /// What an agent said at its end.
@@ -113,7 +116,6 @@ impl Desk {
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
         let end = agent::run(cast.kind, &job, &mut talk, &self.stop);
         self.moves();
-        failpoint::reach("agent.ran");
         let money = talk.used;
         *self.purse() += money;
         self.tell(Input::Spent(Spent {

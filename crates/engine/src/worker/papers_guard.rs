@@ -85,7 +85,6 @@ impl Desk {
             now.into_iter().map(|bytes| (self.below_worktree(path), bytes)).collect();
         let kept = rescue::keep_files(&self.git(), &self.rescue_name("papers"), &files)
             .map_err(|error| EngineError::Host(error.into()))?;
-        failpoint::reach("papers.kept");
         Ok(kept.is_some())
     }
 

@@ -9,7 +9,7 @@ use mow_host::agent::Access;
 use mow_prompts::Variable;
 use serde_json::Value;
 
-use super::agent::{Did, Words, Work};
+use super::agent::{Did, Judge, Words, Work};
 use super::desk::Desk;
 use super::role::Played;
 use super::task::Job;
@@ -45,7 +45,7 @@ impl Desk {
 
     /// Lets an agent play a role.
     pub(super) fn play(&self, cast: &Cast, role: Role, round: u32) -> Result<Played, EngineError> {
-        let (schema, check): (_, &dyn Fn(&str, Option<&Value>) -> Result<(), String>) = match role {
+        let (schema, check): (_, &Judge) = match role {
             Role::Discusser => (Some(Discussion::SCHEMA), &check::<Discussion>),
             Role::PlanChecker => (Some(Review::SCHEMA), &check::<Review>),
             Role::Verifier => (Some(Verification::SCHEMA), &check::<Verification>),

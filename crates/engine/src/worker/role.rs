@@ -12,6 +12,9 @@ use super::evidence::Checks;
 use super::task::{Part, checks};
 use crate::EngineError;
 
+/// What was checked, and what nobody can check.
+type Checked = (Vec<Check>, Vec<String>);
+
 /// How somebody played a role.
 pub(super) enum Played {
     /// As it should be; what was left behind is looked at.
@@ -160,7 +163,7 @@ impl Desk {
     }
 
     /// Checks all that the plans promise, on the last commit; also returns what nobody can check.
-    fn find_gaps(&self) -> Result<Option<(Vec<Check>, Vec<String>)>, EngineError> {
+    fn find_gaps(&self) -> Result<Option<Checked>, EngineError> {
         let plans: Vec<_> = self.trust().plans.values().map(|frozen| frozen.plan.clone()).collect();
         let mut commands: Vec<String> = Vec::new();
         for check in plans.iter().flat_map(|plan| &plan.tasks).flat_map(checks) {

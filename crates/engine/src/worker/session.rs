@@ -43,7 +43,6 @@ impl Desk {
         disk::create_dir(&dir)?;
         let writer = Writer::open_dir(&dir, WAIT_DEFAULT)?;
         writer.replace(&file, &bytes.unwrap_or_default())?;
-        failpoint::reach("session.kept");
         Ok(())
     }
 

@@ -25,7 +25,6 @@ fn opencode_edits_asks_and_ends() {
     };
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
     let end = bench.run(&job, &mut person);
-    println!("{end:?}\n{:?}\n{:?}", person.events, person.asks);
     assert!(matches!(end, End::Done { .. }), "{end:?}");
     assert_eq!(bench.text("made.txt"), "made\n");
     assert_eq!((bench.text("one.txt"), bench.text("two.txt")), ("one\n".to_owned(), String::new()));
@@ -104,11 +103,12 @@ fn gemini_edits_asks_and_ends() {
     let job = bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()));
     let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
     let end = bench.run(&job, &mut person);
-    println!("{end:?}\n{:?}\n{:?}", person.events, person.asks);
     assert!(matches!(end, End::Done { .. }), "{end:?}");
     assert_eq!(bench.text("made.txt"), "made\n");
     assert_eq!((bench.text("one.txt"), bench.text("two.txt")), ("one\n".to_owned(), String::new()));
     assert!(person.used().input > 0);
+    let models: Vec<_> = bench.llm.requests().into_iter().map(|request| request.model).collect();
+    assert!(models.iter().all(|model| model == Agent::Gemini.model()), "{models:?}");
 }
 
 #[test]

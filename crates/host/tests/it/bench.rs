@@ -24,6 +24,7 @@ pub(crate) struct Bench {
     pub(crate) kind: Kind,
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
+    model: Option<String>,
     pub(crate) env: Vec<(OsString, OsString)>,
 }
 
@@ -36,6 +37,8 @@ impl Bench {
         bench.args = known.args.iter().map(|arg| (*arg).to_owned()).collect();
         let settings = known.env.iter().map(|(name, value)| (name.into(), value.into()));
         bench.env.extend(settings);
+        // Without a name it would first ask a model which model to ask.
+        bench.model = (agent == Agent::Gemini).then(|| agent.model().to_owned());
         if agent == Agent::OpenCode {
             let models = json!({ "other": {} });
             let config = json!({ "provider": { "scripted": { "models": models } } });
@@ -61,7 +64,8 @@ impl Bench {
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let llm = ScriptedLlm::start(scripts);
-        let mut bench = Self { llm, dir, kind, program, args: Vec::new(), env: Vec::new() };
+        let mut bench =
+            Self { llm, dir, kind, program, args: Vec::new(), model: None, env: Vec::new() };
         for name in ["work", "home"] {
             fs::create_dir(bench.dir.path().join(name)).unwrap();
         }
@@ -107,7 +111,7 @@ impl Bench {
             cwd: self.work(),
             prompt: prompt.to_owned(),
             system: None,
-            model: None,
+            model: self.model.clone(),
             session: Session::New,
             access: Access::Edit,
             servers: Vec::new(),

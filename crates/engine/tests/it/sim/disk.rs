@@ -205,7 +205,6 @@ impl Disk {
     fn play(&mut self, role: Role, dice: &mut Dice) -> Outcome {
         let gaps = |text: &str| Verdict::Gaps { text: text.to_owned() };
         match role {
-            Role::Discusser => {}
             Role::Researcher => self.found.research = true,
             Role::Planner => self.write_plans(),
             Role::PlanChecker | Role::Verifier => {
@@ -217,7 +216,7 @@ impl Disk {
                 }
                 return Outcome::Verdict { verdict };
             }
-            Role::Executor => {}
+            Role::Discusser | Role::Executor => {}
         }
         Outcome::Done
     }
