@@ -46,6 +46,8 @@ pub fn cast(config: &Config, role: &str) -> Option<Cast> {
     if own.is_none() && text(format!("roles.{role}.command")).is_some() {
         return None;
     }
+    // The model that all roles have is one of the agent that all roles have.
+    let section = if own.is_some() { role } else { "default" };
     let agent = own.or_else(|| text("roles.default.agent".to_owned()))?;
     if agent == EMBEDDED {
         return None;
@@ -73,7 +75,9 @@ pub fn cast(config: &Config, role: &str) -> Option<Cast> {
         args,
         env: env.collect(),
         pass: about("pass").map(texts).unwrap_or_default(),
-        model: text(format!("roles.{role}.model")).or_else(|| by_profile(config, role, kind)),
+        model: text(format!("roles.{role}.model"))
+            .or_else(|| text(format!("roles.{section}.model")))
+            .or_else(|| by_profile(config, role, kind)),
         agent,
     })
 }

@@ -31,6 +31,16 @@ fn an_agent_that_nobody_knows_is_spoken_to_by_the_open_protocol() {
 }
 
 #[test]
+fn the_model_of_all_roles_is_for_those_without_an_agent_of_their_own() {
+    let text = r#"{"roles": {"default": {"agent": "gemini", "model": "pro"},
+        "planner": {"agent": "claude"}, "verifier": {"model": "flash"}}}"#;
+    let model = |role: &str| casts(text, role).unwrap().model;
+    assert_eq!(model("executor").as_deref(), Some("pro"));
+    assert_eq!(model("verifier").as_deref(), Some("flash"));
+    assert_eq!(model("planner"), None);
+}
+
+#[test]
 fn a_profile_chooses_models_of_claude_only() {
     let with = |agent: &str, profile: &str| {
         let text = format!(r#"{{"roles":{{"default":{{"agent":"{agent}"}}}}{profile}}}"#);

@@ -44,11 +44,15 @@ impl Scene {
         let home = field.sandbox.outside().join("agents");
         let mut settings = json!({
             "workflow": { "research": true },
-            "permissions": { "allow": ["Bash", "exec_command", "Write", "run_shell_command", "bash"] },
+            "permissions": { "allow": ["Bash", "exec_command", "Write", "run_shell_command", "bash", "execute"] },
         });
         for (role, agent) in casting.roles {
             let name = agent.program();
             settings["roles"][*role]["agent"] = json!(name);
+            if *agent == Agent::Gemini {
+                // Without one it asks a model which model to ask.
+                settings["roles"][*role]["model"] = json!(agent.model());
+            }
             let env = agents.environment(*agent, &llm, &home).into_iter();
             let env: serde_json::Map<_, _> =
                 env.map(|(name, value)| (name, json!(value))).collect();
