@@ -1,7 +1,5 @@
 //! Agents that misbehave: they end badly with a clear word, nothing is lost, and a person is told.
 
-use std::fs;
-
 use mow_testkit::agents::Agent;
 use mow_testkit::field::{ALL, Field, Phase, Plan, Soil, phase};
 use mow_testkit::llm::{Script, Step};
@@ -13,8 +11,9 @@ use super::{MOW, Scene, done, executor, merge, plan_text, planned, role};
 /// A run whose executor is a program of a few lines; returns what was said.
 fn played_by(protocol: &str, text: &str, more: &Value) -> (Field, String) {
     let field = Field::on(MOW, &Soil { on_disk: true, ..Soil::default() }, &[planned(&["crop-1"])]);
-    let program = field.sandbox.outside().join("agent");
-    fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("it is our directory");
+    // Where git does not look for changes.
+    field.write(".git/agent", format!("#!/bin/sh\n{text}\n"));
+    let program = field.root().join(".git/agent");
     make_executable(&program);
     let mut settings = json!({
         "workflow": { "research": false },
