@@ -25,8 +25,8 @@ use crate::stage::Stage;
 
 pub use agents::discuss_key;
 pub use event::{
-    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome,
-    Settings, Verdict,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Settings,
+    Verdict,
 };
 pub use role::Role;
 
