@@ -5,6 +5,7 @@
 mod bad;
 mod kills;
 mod lifecycle;
+mod mixed;
 mod models;
 mod permissions;
 mod reviews;
