@@ -67,8 +67,11 @@ pub fn cast(config: &Config, role: &str) -> Option<Cast> {
         Some(args) => texts(args),
         None => own_args.map(|arg| (*arg).to_owned()).collect(),
     };
+    let needed = known.map_or(&[][..], |known| known.env).iter();
+    let needed = needed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let env = about("env").and_then(Value::as_object).into_iter().flatten();
     let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    let env = needed.chain(env);
     Some(Cast {
         kind,
         program: PathBuf::from(program.unwrap_or_else(|| agent.clone())),

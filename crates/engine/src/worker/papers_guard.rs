@@ -41,6 +41,10 @@ impl Desk {
 
     /// Puts those back that an agent changed all the same.
     pub(super) fn restore_papers(&self, guarded: &Guarded) -> Result<(), EngineError> {
+        if !self.worktree.join(".git").exists() {
+            // There is nothing to put back into; whoever looks at the worktree next says so.
+            return Ok(());
+        }
         for (path, before) in &guarded.papers {
             let now = disk::read(path)?;
             if now == *before {
