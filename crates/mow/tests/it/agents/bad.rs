@@ -1,5 +1,4 @@
 //! Agents that misbehave: they end badly with a clear word, nothing is lost, and a person is told.
-#![expect(clippy::disallowed_methods, reason = "the tests write agents of their own")]
 
 use mow_testkit::agents::Agent;
 use mow_testkit::field::{ALL, Field, Phase, Plan, Soil, phase};
