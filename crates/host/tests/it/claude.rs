@@ -8,7 +8,7 @@ use mow_testkit::agents::Agent;
 use mow_testkit::llm::{Script, Step, Tool};
 use serde_json::json;
 
-use crate::bench::{Bench, Person, done, kill, resumed, stop_at};
+use crate::bench::{Bench, Person, done, resumed, stop_at};
 
 const REPORT: &str = "mcp__mow__report";
 
@@ -154,36 +154,6 @@ fn questions_are_answered_refused_and_parked() {
     assert_eq!(again.asks, [ask]);
     assert_eq!(bench.llm.requests().len(), asked + 1, "parking costs no request");
     assert_eq!(again.used().input, 100);
-}
-
-#[test]
-fn one_that_is_killed_goes_on_where_it_was() {
-    let script =
-        Script::new("cut").step(risky("one")).step(risky("two").hold("two")).says("finished");
-    let bench = Bench::with(Agent::Claude, [script]);
-    let job = bench.job("[[script:cut]]");
-    let mut person = Person::new([Reply::Allow]);
-    let end = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let wanted = |request: &mow_testkit::llm::Request| request.step == 1;
-            bench.llm.wait_for(wanted, Duration::from_secs(120));
-            kill(&bench, "--verbose");
-        });
-        bench.run(&job, &mut person)
-    });
-    assert!(matches!(end, End::Failed { kind: Trouble::Crashed, .. }), "{end:?}");
-    assert_eq!(person.used().input, 100, "what is known of it: {:?}", person.events);
-    bench.llm.let_go("two");
-    let mut again = Person::new([Reply::Allow]);
-    let end = bench.run(&resumed(&job, &person.session()), &mut again);
-    assert_eq!(done(&end), "finished");
-    assert_eq!(
-        (bench.text("one.txt").as_str(), bench.text("two.txt").as_str()),
-        ("one\n", "two\n")
-    );
-    // A session that has nothing to do by itself is told to go on.
-    let end = bench.run(&resumed(&job, &person.session()), &mut Person::default());
-    assert_eq!(done(&end), "done");
 }
 
 #[test]
