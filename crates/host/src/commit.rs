@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
 use crate::git::{Answer, Git, GitError};
+use crate::history::find_trailers;
 
 /// How much of what git and its hooks said is kept.
 const OUTPUT_BYTES_MAX: usize = 8192;
@@ -233,63 +234,6 @@ pub fn with_trailers(message: &str, trailers: &[(&str, &str)]) -> String {
         text.push_str(&format!("{gap}{key}: {value}\n"));
     }
     text
-}
-
-/// A commit and its trailers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trailed {
-    /// The commit.
-    pub commit: String,
-    /// Its trailers, in order.
-    pub trailers: Vec<(String, String)>,
-    /// Whether it is not one of those asked for, but a parent of one.
-    pub is_boundary: bool,
-}
-
-impl Trailed {
-    /// Returns the value of a trailer.
-    pub fn value(&self, key: &str) -> Option<&str> {
-        self.trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// Returns the commits that `git log` lists, newest first, and those that they build on.
-pub fn trailed(git: &Git, which: &[&str]) -> Result<Vec<Trailed>, GitError> {
-    let format = "--format=%m%H%n%(trailers:only=true,unfold=true)";
-    let mut args = vec!["log", "-z", "--topo-order", "--boundary", format];
-    args.extend(which);
-    args.push("--");
-    let output = git.plumbing().run(&args)?.stdout;
-    let text = String::from_utf8_lossy(&output);
-    let commits = text.split('\0').filter_map(|record| {
-        let (commit, lines) = record.split_once('\n')?;
-        let is_boundary = commit.starts_with('-');
-        let commit = commit.trim_start_matches(['-', '>', '<']).to_owned();
-        let pairs = parse_trailers(lines).into_iter();
-        let trailers = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Some(Trailed { commit, trailers, is_boundary })
-    });
-    Ok(commits.collect())
-}
-
-/// Returns the newest commit of those that `git log` lists which carries all the trailers.
-pub(crate) fn find_trailers(
-    git: &Git,
-    which: &[&str],
-    wanted: &[(&str, &str)],
-) -> Result<Option<String>, GitError> {
-    let carries = |one: &Trailed, (key, value): &(&str, &str)| {
-        one.trailers.iter().any(|(own, said)| own == key && said == value)
-    };
-    let has_all = |one: &Trailed| wanted.iter().all(|pair| carries(one, pair));
-    let mut commits = trailed(git, which)?.into_iter();
-    Ok(commits.find(|one| !one.is_boundary && has_all(one)).map(|one| one.commit))
-}
-
-/// Reads the lines of a paragraph of trailers.
-pub(crate) fn parse_trailers(paragraph: &str) -> Vec<(&str, &str)> {
-    let pairs = paragraph.lines().filter_map(|line| line.split_once(':'));
-    pairs.map(|(key, value)| (key.trim(), value.trim())).collect()
 }
 
 /// Returns the paths that have something to commit, each with a NUL byte behind it.

@@ -23,9 +23,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use crate::commit::{self, CommitError, find_trailers, parse_trailers};
+use crate::commit::{self, CommitError};
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
 use crate::git::{Git, GitError, parse_names};
+use crate::history::{find_trailers, parse_trailers};
 use crate::rescue::{self, RescueError, Rescued};
 
 use conflict::{Found, merge_tree};

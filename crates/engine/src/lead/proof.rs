@@ -50,7 +50,7 @@ pub(super) fn check(
         let text = "its worker has not closed the phase there; an agent may have said so";
         return Ok(Err(format!("it is reported as complete at {said}, but {text}")));
     }
-    if !marks.is_based {
+    if !marks.history.is_based {
         let base = short(&base);
         return Ok(Err(format!("{said} does not build on {base}, where the phase began")));
     }

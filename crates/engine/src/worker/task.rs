@@ -71,7 +71,7 @@ impl Desk {
         let mark = Mark::Task(plan.to_owned(), number);
         let commit = self.commit(&subject, Some((&mark, effect)), part)?;
         failpoint::reach("task.committed");
-        let files = self.differing(&before.head, "HEAD")?;
+        let files = self.differing(&before.head)?;
         if let Some(reason) = self.judge(plan, &files)? {
             let kept = self.bring_back(&before)?;
             return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
