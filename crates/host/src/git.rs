@@ -20,6 +20,8 @@ use thiserror::Error;
 
 use layout::Layout;
 
+pub(crate) use layout::is_hash;
+
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
 /// Variables that would redirect git away from the directory we chose.

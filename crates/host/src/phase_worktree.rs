@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
-use crate::git::{Git, GitError, Worktree, locks};
+use crate::git::{Git, GitError, Worktree, is_hash, locks};
 use crate::rescue::{self, RescueError, Rescued};
 
 use entries::{discard, forget, is_empty_but_for_link};
@@ -125,8 +125,8 @@ pub struct Prepared {
 /// Makes a phase's worktree, or finds it again.
 pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError> {
     let git = Git::new(root).plumbing();
-    let no_base = || WorktreeError::NoBase { base: prepare.base.clone() };
-    let base = git.commit_of(&prepare.base)?.ok_or_else(no_base)?;
+    let is_hash = is_hash(prepare.base.as_bytes());
+    let mut base = if is_hash { prepare.base.clone() } else { base_of(&git, prepare)? };
     check_branch(&git, &prepare.branch)?;
     ignore(&git, root, &prepare.path)?;
     let busy = locks::wait_until_quiet(&prepare.path);
@@ -136,8 +136,14 @@ pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError
     clear_unfinished(root)?;
     let mut rescued = Vec::new();
     let reused = clear_the_way(&git, prepare)?;
-    let created_branch =
-        if reused { mend(&git, prepare, &base, &mut rescued)? } else { add(&git, prepare, &base)? };
+    // Git itself finds out whether there is such a commit when it makes a branch there.
+    if is_hash && (reused || git.branch_exists(&prepare.branch)?) {
+        base = base_of(&git, prepare)?;
+    }
+    let created_branch = match reused {
+        true => mend(&git, prepare, &base, &mut rescued)?,
+        false => add(&git, prepare, &base)?,
+    };
     let worktree = Git::at_top(&prepare.path).plumbing();
     let behind = !catch_up(&worktree, prepare, &base, &mut rescued)?;
     let head = worktree.commit_of("HEAD")?.unwrap_or_default();
@@ -208,8 +214,14 @@ fn is_whole(path: &Path) -> bool {
     head.is_ok_and(|answer| answer.success)
 }
 
+/// Returns the commit to start from.
+fn base_of(git: &Git, prepare: &Prepare) -> Result<String, WorktreeError> {
+    let no_base = || WorktreeError::NoBase { base: prepare.base.clone() };
+    git.commit_of(&prepare.base)?.ok_or_else(no_base)
+}
+
 /// Makes the worktree; returns whether its branch is new.
-fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
+fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> {
     let is_new = !git.branch_exists(&prepare.branch)?;
     // In English, so that the note about an unfinished worktree can be recognised.
     let git = git.with_env("LC_ALL", "C");
@@ -222,7 +234,10 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
         vec![path, branch]
     };
     failpoint::reach("worktree.add.before");
-    git.run(&[&words[..], &rest].concat())?;
+    if let Err(error) = git.run(&[&words[..], &rest].concat()) {
+        base_of(&git, prepare)?;
+        return Err(error.into());
+    }
     failpoint::reach("worktree.added");
     Ok(is_new)
 }
