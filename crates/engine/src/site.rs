@@ -52,6 +52,18 @@ impl Site {
         config(&self.project)
     }
 
+    /// Takes over whether git ignores the planning files.
+    pub(crate) fn know_ignored(&self, ignored: Option<bool>) {
+        if let Some(ignored) = ignored {
+            self.ignored.set(ignored).ok();
+        }
+    }
+
+    /// Returns whether git ignores the planning files, if it was asked.
+    pub(crate) fn ignored(&self) -> Option<bool> {
+        self.ignored.get().copied()
+    }
+
     /// Returns whether planning files go into commits: wanted, and not ignored.
     ///
     /// Asked for every phase and more often, so git is asked once.

@@ -400,6 +400,7 @@ impl<'a> Draft<'a> {
             after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
             clear: self.lead.clear_for(track),
             checked: track.checked,
+            ignored: None,
         }
     }
 

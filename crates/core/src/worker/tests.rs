@@ -117,6 +117,7 @@ impl Bench {
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             checked: false,
+            ignored: None,
         };
         change(&mut brief);
         self.put(&Input::Begin { brief, pid: 1 });
@@ -354,6 +355,7 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             checked: false,
+            ignored: None,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);

@@ -34,7 +34,8 @@ pub(super) fn start(
     let header = site.run.inbox_header(phase, attempt);
     let (mut inbox, told) = Journal::open(&site.run.worker_inbox(phase, attempt), &header)?;
     if told.is_empty() {
-        inbox.append(Clock::default().now(), &[Note::Brief(brief.clone())])?;
+        let brief = Brief { ignored: site.ignored(), ..brief.clone() };
+        inbox.append(Clock::default().now(), &[Note::Brief(brief)])?;
     }
     failpoint::reach("inbox.brief.written");
     let worktree = site.worktree(phase)?.path;

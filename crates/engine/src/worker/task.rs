@@ -239,7 +239,7 @@ impl Desk {
         let paths = match part {
             Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
             Part::Papers if self.commits_docs => {
-                Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
+                Paths::Folder(format!("{planning}/phases/{}", self.dir_name))
             }
             Part::Papers | Part::Declared(_) => Paths::Only(Vec::new()),
         };

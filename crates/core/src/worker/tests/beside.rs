@@ -27,6 +27,7 @@ impl Hands {
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             checked: false,
+            ignored: None,
         };
         let (worker, going) = (Worker::default(), Vec::new());
         let mut hands = Self { worker, now: 0, reports: Vec::new(), going };
