@@ -172,17 +172,16 @@ fn check_branch(git: &Git, branch: &str) -> Result<(), WorktreeError> {
 /// Returns whether a worktree is there to be used; otherwise makes room for a new one.
 fn clear_the_way(git: &Git, prepare: &Prepare) -> Result<bool, WorktreeError> {
     let worktrees = git.worktrees()?;
-    let others = worktrees.iter().filter(|worktree| !is_at(worktree, &prepare.path));
-    for other in others.filter(|other| other.branch_name() == Some(&prepare.branch)) {
+    let on_branch = worktrees.iter().filter(|one| one.branch_name() == Some(&prepare.branch));
+    for other in on_branch.filter(|one| !is_at(one, &prepare.path)) {
         if other.path.exists() || (other.locked && other.lock_reason != UNFINISHED) {
             let (branch, path) = (prepare.branch.clone(), other.path.clone());
             return Err(WorktreeError::Elsewhere { branch, path });
         }
         forget(git, &other.path)?;
     }
-    let entry = worktrees.iter().find(|worktree| is_at(worktree, &prepare.path));
     if !prepare.path.exists() {
-        if entry.is_some() {
+        if worktrees.iter().any(|worktree| is_at(worktree, &prepare.path)) {
             forget(git, &prepare.path)?;
         }
         return Ok(false);
@@ -203,8 +202,12 @@ fn clear_the_way(git: &Git, prepare: &Prepare) -> Result<bool, WorktreeError> {
 }
 
 fn is_at(worktree: &Worktree, path: &Path) -> bool {
+    if worktree.path == path {
+        return true;
+    }
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    real(&worktree.path) == real(path)
+    // A directory that is there is no other one than one that is not; that is quickly told.
+    worktree.path.exists() == path.exists() && real(&worktree.path) == real(path)
 }
 
 /// Returns whether git takes the directory for the top of a worktree with a commit.
