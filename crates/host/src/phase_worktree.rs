@@ -123,7 +123,27 @@ pub struct Prepared {
 }
 
 /// Makes a phase's worktree, or finds it again.
-pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError> {
+pub fn prepare(root: &Path, job: &Prepare) -> Result<Prepared, WorktreeError> {
+    let prepared = begin(root, job)?;
+    fill(&prepared)?;
+    Ok(prepared)
+}
+
+/// Writes the files of a worktree that [`begin`] made. That takes most of the time, and nobody else
+/// needs to wait for it.
+pub fn fill(prepared: &Prepared) -> Result<(), WorktreeError> {
+    if !prepared.reused && prepared.created_branch {
+        let git = Git::at_top(&prepared.path).plumbing();
+        git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        failpoint::reach("worktree.filled");
+    }
+    Ok(())
+}
+
+/// Makes a phase's worktree, or finds it again; one on a new branch has no files yet.
+///
+/// One that stays so, because its maker died, is finished by whoever prepares it next.
+pub fn begin(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError> {
     let git = Git::new(root).plumbing();
     let is_hash = is_hash(prepare.base.as_bytes());
     let mut base = if is_hash { prepare.base.clone() } else { base_of(&git, prepare)? };
@@ -232,7 +252,8 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> 
     let branch = prepare.branch.as_ref();
     let words = ["worktree", "add", "--quiet"].map(AsRef::as_ref);
     let rest = if is_new {
-        vec!["--no-track".as_ref(), "-b".as_ref(), branch, path, base.as_ref()]
+        let words = ["--no-checkout", "--no-track", "-b"].map(AsRef::as_ref);
+        [&words[..], &[branch, path, base.as_ref()]].concat()
     } else {
         vec![path, branch]
     };

@@ -48,8 +48,12 @@ impl Hands {
         let act = move || {
             let act = || perform(&site, &effect, &picture, &repository);
             let done = match effect {
-                // A merge takes it by itself, and not while it waits for an agent or for a check.
-                Effect::Start { .. } | Effect::End { .. } | Effect::Merge { .. } => act(),
+                // A merge takes it by itself, and not while it waits for an agent or for a check;
+                // so does who makes a worktree, and not while its files are written.
+                Effect::Start { .. }
+                | Effect::End { .. }
+                | Effect::Merge { .. }
+                | Effect::Prepare { .. } => act(),
                 _ => repository.alone(act),
             };
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
@@ -123,7 +127,7 @@ fn perform(
 ) -> Result<Outcome, EngineError> {
     match effect {
         Effect::Prepare { phase, attempt, base, renew } => {
-            super::prepare::prepare(site, phase, *attempt, (base, *renew))
+            super::prepare::prepare(site, phase, *attempt, (base, *renew), repository)
         }
         Effect::Gather { phase, through, .. } => super::gather::gather(site, phase, *through),
         Effect::Start { brief } => super::start::start(site, brief, repository),
