@@ -7,6 +7,13 @@ use anyhow::Result;
 /// How often a storm test kills its victim here; `soak` does it far more often.
 const STORM_KILLS: u32 = 200;
 
+/// How many seeds of the simulation are run here, and of how many phases at most.
+const SIMULATION_SEEDS: &str = "200";
+const SIMULATION_PHASES: &str = "200";
+
+/// How many long walks are cut off from power here.
+const DISK_WALKS: &str = "1000";
+
 /// How many random repositories are merged and cleaned up here.
 const MERGE_SCENARIOS: &str = "300";
 
@@ -15,6 +22,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     soak::run_storms(&mut steps, STORM_KILLS)?;
     soak::run_failpoints(&mut steps, "all")?;
+    let mut simulation = soak::simulation(&[], "sim::every_seed");
+    simulation.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_PHASES);
+    steps.command("simulation", "seeds", simulation)?;
+    soak::run_disk(&mut steps, DISK_WALKS)?;
     soak::run_scenarios(&mut steps, MERGE_SCENARIOS)?;
     if std::env::var_os("MOW_CORPUS").is_some() {
         steps.call("corpus", "roadmaps", "cargo xtask corpus", || corpus::run(&[]))?;

@@ -4,6 +4,7 @@
 //! cache and target directories; it never changes a tracked file.
 #![expect(clippy::print_stdout, reason = "a build tool reports on the terminal")]
 
+mod agents;
 mod bench;
 mod ci;
 mod contract;
@@ -30,6 +31,7 @@ const TASKS: &[Task] = &[
     Task { name: "test", about: "format, lints, tidy, licences and every test", run: test::run },
     Task { name: "ci", about: "test, then the longer tiers; what .ci/run calls", run: ci::run },
     Task { name: "soak", about: "the same tests with far larger counts", run: soak::run },
+    Task { name: "agents", about: "install the agents that tests run [--check]", run: agents::run },
     Task { name: "fuzz", about: "run the fuzz targets [TARGET] [--seconds N]", run: fuzz::run },
     Task { name: "tidy", about: "the house rules that no compiler checks", run: tidy::run },
     Task {

@@ -1,17 +1,29 @@
 //! `cargo xtask soak`: the tests that take a count, with counts for an afternoon.
 //!
-//! Storm tests (their name contains `storm`) kill a process that writes, over and over; they read
-//! `MOW_STORM_KILLS`. The failpoints read `MOW_FAILPOINTS`. Property tests read `PROPTEST_CASES`. The
-//! simulation of the engine reads `MOW_SIM_SEEDS` and `MOW_SIM_LARGE`; it is the only one that is built
-//! with optimisations. The random repositories of the merge tests read `MOW_MERGE_SCENARIOS`.
+//! | tier | what | counts by |
+//! |---|---|---|
+//! | storm | processes that write are killed, over and over | `MOW_STORM_KILLS` |
+//! | failpoints | processes die at every point, alone and in pairs | `MOW_FAILPOINTS` |
+//! | simulation | seeds, and runs of full size | `MOW_SIM_SEEDS`, `MOW_SIM_LARGE` |
+//! | disk | what power failures leave on long walks | `MOW_DISK_WALKS` |
+//! | scenarios | merges of random repositories | `MOW_MERGE_SCENARIOS` |
+//! | properties | everything else that throws its input | `PROPTEST_CASES` |
+//!
+//! Only the simulation is built with optimisations. A step that fails prints the command that repeats
+//! it, and the test in it how to repeat the one case alone.
 
 use crate::steps::Steps;
 use crate::{no_arguments, repo};
 use anyhow::{Context, Result, ensure};
+use std::process::Command;
 
 const STORM_KILLS: u32 = 2000;
-const SIMULATION_SEEDS: &str = "10000";
+const SIMULATION_SEEDS: &str = "3000";
+const SIMULATION_SEED_PHASES: &str = "200";
+/// A run of full size has a tenth as many workers.
 const SIMULATION_PHASES: &str = "10000";
+const SIMULATION_RUNS: &str = "3";
+const DISK_WALKS: &str = "20000";
 const MERGE_SCENARIOS: &str = "10000";
 const PROPERTY_CASES: &str = "20000";
 
@@ -20,16 +32,33 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     run_storms(&mut steps, STORM_KILLS)?;
     run_failpoints(&mut steps, "soak")?;
-    let mut simulation =
-        repo::cargo(["test", "--release", "--locked", "--package", "mow-engine", "sim::"]);
-    simulation.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_LARGE", SIMULATION_PHASES);
-    steps.command("soak", "simulation", simulation)?;
+    let mut seeds = simulation(&["--release"], "sim::every_seed");
+    seeds.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_SEED_PHASES);
+    steps.command("simulation", "seeds", seeds)?;
+    let mut large = simulation(&["--release"], "sim::a_large_run");
+    large.env("MOW_SIM_LARGE", SIMULATION_PHASES).env("MOW_SIM_LARGE_SEEDS", SIMULATION_RUNS);
+    steps.command("simulation", "full size", large)?;
+    run_disk(&mut steps, DISK_WALKS)?;
     run_scenarios(&mut steps, MERGE_SCENARIOS)?;
     let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
     properties.env("PROPTEST_CASES", PROPERTY_CASES);
-    steps.command("soak", "properties", properties)?;
+    steps.command("properties", "random input", properties)?;
     println!("{}\nall green", steps.table());
     Ok(())
+}
+
+/// Runs the simulated world with some more options of cargo.
+pub(crate) fn simulation(options: &[&str], test: &str) -> Command {
+    let mut command = repo::cargo(["test", "--locked", "--package", "mow-engine", "--test", "it"]);
+    command.args(options).args([test, "--", "--nocapture"]);
+    command
+}
+
+/// Cuts this many long walks off from power, again and again.
+pub(crate) fn run_disk(steps: &mut Steps, walks: &str) -> Result<()> {
+    let mut disk = repo::cargo(["test", "--locked", "--package", "mow-store", "--test", "it"]);
+    disk.args(["power::walk", "--", "--nocapture"]).env("MOW_DISK_WALKS", walks);
+    steps.command("disk", "power failures", disk)
 }
 
 /// Does random things to this many random repositories, and dies over them.

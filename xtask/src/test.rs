@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a commit.
 
 use crate::steps::Steps;
-use crate::{no_arguments, repo, tidy, tools};
+use crate::{agents, no_arguments, repo, tidy, tools};
 use anyhow::Result;
 use std::process::Command;
 
@@ -28,8 +28,11 @@ fn run_steps(steps: &mut Steps) -> Result<()> {
         "cargo run",
         repo::cargo(["run", "--locked", "--quiet", "--", "--version"]),
     )?;
+    steps.call("tools", "agents", "cargo xtask agents", || agents::ensure_agents().map(|_| ()))?;
     // `cargo test` also runs the doc tests of every library.
-    steps.command("tests", "tests", repo::cargo(["test", "--workspace", "--locked"]))?;
+    let mut tests = repo::cargo(["test", "--workspace", "--locked"]);
+    tests.env("MOW_AGENTS_BIN", agents::ensure_agents()?);
+    steps.command("tests", "tests", tests)?;
     steps.call("tools", "cargo-deny", "cargo xtask test", || {
         tools::ensure_cargo_deny().map(|_| ())
     })?;

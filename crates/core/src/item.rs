@@ -3,6 +3,9 @@
 //! A worker asks by a key that stays the same however often it is started again, so that a question
 //! is put once. The lead gives each question a small number for people to answer by.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::phase::PhaseNumber;
@@ -33,6 +36,10 @@ pub enum ItemKind {
     Stuck,
     /// A worker itself shows no sign of life.
     Hung,
+    /// An agent wants to do something that it may not do unasked.
+    Permission,
+    /// An agent cannot choose.
+    Question,
 }
 
 impl ItemKind {
@@ -50,7 +57,15 @@ impl ItemKind {
             Self::Breaker => "breaker",
             Self::Stuck => "stuck",
             Self::Hung => "hung",
+            Self::Permission => "permission",
+            Self::Question => "question",
         }
+    }
+
+    /// Returns whether its choices are proposals: words of somebody who thought of the question, which
+    /// mean nothing to mow, and beside which a person may say something else.
+    pub fn is_open(self) -> bool {
+        self == Self::Discuss
     }
 
     /// Returns whether it is about something that may go on by itself while nobody answers.
@@ -74,7 +89,8 @@ pub struct Ask {
     pub kind: ItemKind,
     /// The question.
     pub question: String,
-    /// Words that may be answered; empty where any text will do. The first one is a yes.
+    /// Words that may be answered; empty where any text will do. The first one is a yes, unless they
+    /// are proposals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
 }
@@ -98,7 +114,7 @@ impl Item {
     /// Returns whether the answer ended the phase.
     pub fn is_refused(&self) -> bool {
         let word = self.answer.as_ref().filter(|answer| self.ask.choices.contains(answer));
-        word.is_some_and(|word| REFUSALS.contains(&word.as_str()))
+        !self.ask.kind.is_open() && word.is_some_and(|word| REFUSALS.contains(&word.as_str()))
     }
 }
 
@@ -114,7 +130,8 @@ pub struct Answer {
 }
 
 impl Ask {
-    /// Reads an answer: one of the choices, by its word, its beginning or its number.
+    /// Reads an answer: one of the choices, by its word, its beginning or its number. Where these are
+    /// proposals, it may be any other text.
     ///
     /// Returns the sentence to tell the person when the answer is none.
     pub fn accept(&self, text: &str) -> Result<String, String> {
@@ -131,14 +148,18 @@ impl Ask {
         let mut begun =
             self.choices.iter().filter(|choice| choice.to_lowercase().starts_with(&lower));
         let only = begun.next().filter(|_| begun.next().is_none());
-        same.or(number)
-            .or(only)
-            .cloned()
-            .ok_or_else(|| format!("`{text}` is none of the choices: {}", self.choices.join(", ")))
+        match same.or(number).or(only) {
+            Some(choice) => Ok(choice.clone()),
+            None if self.kind.is_open() => Ok(text.to_owned()),
+            None => Err(format!("`{text}` is none of the choices: {}", self.choices.join(", "))),
+        }
     }
 
-    /// Returns the answer that means yes, or no: the first choice and the last.
+    /// Returns the answer that means yes, or no: the first choice and the last. Proposals mean neither.
     pub fn verdict(&self, yes: bool) -> Option<&str> {
+        if self.kind.is_open() {
+            return None;
+        }
         let choice = if yes { self.choices.first() } else { self.choices.last() };
         choice.map(String::as_str)
     }

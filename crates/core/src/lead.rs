@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::item::{Item, ItemKind};
 use crate::machine::{Decision, Machine};
+use crate::money::{Budget, Money};
 use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
 use crate::stage::{Lookahead, Stage};
@@ -56,6 +57,9 @@ pub struct Settings {
     /// What may be done of a phase that waits for others.
     #[serde(default)]
     pub lookahead: Lookahead,
+    /// What it may cost.
+    #[serde(default, skip_serializing_if = "Budget::is_none")]
+    pub budget: Budget,
 }
 
 fn max_agents() -> usize {
@@ -73,6 +77,7 @@ impl Default for Settings {
             max_agents: max_agents(),
             force: false,
             lookahead: Lookahead::default(),
+            budget: Budget::default(),
         }
     }
 }
@@ -190,6 +195,8 @@ pub struct Track {
     pub at: BTreeMap<String, (usize, usize)>,
     /// How many agents its worker may have; 0 before it is started.
     pub agents: usize,
+    /// What its agents have used so far.
+    pub spent: Money,
     /// The last word of the current attempt.
     pub last: Option<Report>,
     /// How its worker is to be ended.
@@ -256,6 +263,10 @@ pub struct Lead {
     pub phases: BTreeMap<PhaseNumber, Track>,
     /// Its questions.
     pub items: BTreeMap<u32, Item>,
+    /// What the agents of all phases have used so far.
+    pub spent: Money,
+    /// Until when nothing is started, because a model does not answer.
+    pub not_before: Option<u64>,
     /// What was begun and has no known end.
     pub open: BTreeMap<u64, Effect>,
     /// Whether nothing new is started.
@@ -331,6 +342,8 @@ impl Default for Lead {
             scope: Scope::Named,
             phases: BTreeMap::new(),
             items: BTreeMap::new(),
+            spent: Money::default(),
+            not_before: None,
             open: BTreeMap::new(),
             hold: Hold::None,
             breaker: false,

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::item::{Answer, Ask};
 use crate::message::Fields;
+use crate::money::Money;
+pub use crate::money::Spent;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
@@ -85,6 +87,20 @@ pub enum Report {
     Said {
         /// The message.
         message: Fields,
+    },
+    /// An agent of it used something that costs money.
+    Spent(Spent),
+    /// The model of its agent does not answer for now.
+    Throttled {
+        /// Until when it waits, in milliseconds since 1970.
+        until: u64,
+        /// What the agent said.
+        reason: String,
+    },
+    /// Nothing that needs an agent can go on before a person has done something.
+    Denied {
+        /// What.
+        reason: String,
     },
     /// Its plans are made.
     Planned {
@@ -202,6 +218,9 @@ pub struct Brief {
     /// The files that its plans may change without asking whether others do so, too.
     #[serde(default = "everything")]
     pub clear: Vec<String>,
+    /// What the phase has cost so far.
+    #[serde(default, skip_serializing_if = "Money::is_none")]
+    pub spent: Money,
     /// Whether the plans were made and checked by the attempt just before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub checked: bool,

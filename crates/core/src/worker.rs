@@ -4,11 +4,13 @@
 //! came of it. A worker that was killed is not continued: the next attempt looks at what is there
 //! (context, research, plans, commits) and goes on from it. Start with [`Worker`], then `next.rs`.
 
+mod agents;
 pub mod apart;
 mod beside;
 mod event;
 mod execute;
 mod next;
+mod role;
 mod stuck;
 #[cfg(test)]
 mod tests;
@@ -16,15 +18,17 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::item::Answer;
+use crate::item::{Answer, Ask};
 use crate::machine::{Decision, Machine};
 use crate::report::{Brief, Halt, Note, Report};
 use crate::stage::Stage;
 
+pub use agents::discuss_key;
 pub use event::{
-    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Role,
-    Settings, Verdict,
+    Effect, Event, Evidence, Found, FoundPlan, FoundTask, FrozenPlan, Input, Outcome, Settings,
+    Verdict,
 };
+pub use role::Role;
 
 /// A phase at work.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +78,13 @@ pub struct Worker {
     /// How often the present thing was tried in vain, and what was wrong the last time.
     tries: u32,
     problem: Option<String>,
+    /// Questions of an agent that waits for the answers.
+    pending: Vec<Ask>,
+    /// When to go on after a model did not answer, and how often in a row it did not.
+    retry_at: Option<u64>,
+    later: u32,
+    /// Why trying again is of no use.
+    hopeless: Option<String>,
     /// How often looking at what is there failed.
     blind: u32,
     /// How often planner and checker have passed the plans to each other.
@@ -84,6 +95,10 @@ pub struct Worker {
     checked: bool,
     /// What verification found.
     verdict: Option<Verdict>,
+    /// Whether the planner has seen to the gaps that a person wants closed.
+    gaps_planned: bool,
+    /// Whether it went back to carry out the plans for those.
+    went_back: bool,
     /// Whether the checkpoint is written.
     checkpointed: bool,
     /// Whether the last commit of the phase is made.
@@ -134,6 +149,7 @@ impl Machine for Worker {
                 if let Some(effect) = self.busy.get(id) {
                     let outcome = self.judged(*id, outcome);
                     let mut news = self.news(effect, &outcome, now);
+                    news.extend(self.news_of_agent(&outcome, now));
                     news.extend(self.settled(*id));
                     events.push(Event::Finished { id: *id, outcome });
                     events.extend(news.into_iter().map(Event::Reported));
@@ -156,6 +172,7 @@ impl Machine for Worker {
                 decision.effects.push((Self::UNNUMBERED, effect));
             }
             Input::Proved(evidence) => events.push(Event::Proved(evidence.clone())),
+            Input::Spent(spent) => events.push(Event::Reported(Report::Spent(spent.clone()))),
             Input::Noted { text } => {
                 events.push(Event::Reported(Report::Note { text: text.clone() }));
             }
@@ -182,7 +199,9 @@ impl Machine for Worker {
             Event::Finished { id, outcome } => {
                 self.stuck.remove(id);
                 self.given_up.remove(id);
-                if let Some(effect) = self.busy.remove(id) {
+                if let Some(effect) = self.busy.remove(id)
+                    && !self.take_from_agent(&effect, outcome, at)
+                {
                     self.finish(&effect, outcome);
                 }
             }
@@ -201,8 +220,12 @@ impl Machine for Worker {
     }
 
     fn deadline(&self) -> Option<u64> {
-        let wall = self.found.as_ref()?.settings.wall_max_ms?;
-        (!self.ended && self.halt.is_none()).then_some(self.began + wall)
+        if self.ended || self.halt.is_some() {
+            return None;
+        }
+        let wall = self.found.as_ref().and_then(|found| found.settings.wall_max_ms);
+        let wall = wall.map(|wall| self.began + wall);
+        wall.into_iter().chain(self.retry_at.filter(|_| self.busy.is_empty())).min()
     }
 }
 
@@ -358,6 +381,7 @@ impl Worker {
             (Role::Verifier, Outcome::Verdict { verdict }) => {
                 self.verdict = Some(verdict.clone());
             }
+            (Role::Planner, _) if self.stage == Some(Stage::Refine) => self.gaps_planned = true,
             _ => {}
         }
     }
@@ -380,11 +404,14 @@ impl Worker {
 
     fn report(&mut self, report: &Report, at: u64) {
         match report {
-            Report::Stage { to, .. } => {
+            Report::Stage { from, to, .. } => {
+                self.went_back |= *from == Some(Stage::Refine);
                 self.stage = Some(*to);
                 self.found = None;
                 self.role_done = false;
                 (self.tries, self.problem) = (0, None);
+                // Going back to it means that there are new plans.
+                self.frozen &= *to != Stage::Execute;
             }
             Report::PlanStarted { plan, .. } => {
                 self.plans.insert(plan.clone(), at);

@@ -12,6 +12,7 @@ mod gather;
 mod hand;
 mod health;
 mod merge;
+mod notify;
 mod prepare;
 mod projection;
 mod proof;
@@ -308,6 +309,7 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
         // A distance between starts spares the services of agents; plain scripts need none.
         stagger_ms: config.value("roles").map_or(0, |_| default.stagger_ms),
         max_agents: agents,
+        budget: site::budget(config, "run"),
         lookahead: lookahead(config),
         ..default
     }

@@ -4,11 +4,13 @@
 //! is in `mow-store`. This crate brings them together, and it alone knows the clock, threads and
 //! signals. Start with [`drive`], then [`lead`] and [`worker`].
 
+pub mod cast;
 pub mod clock;
 pub mod drive;
 mod error;
 pub mod lead;
 mod marks;
+pub mod peer;
 pub mod site;
 pub mod watch;
 pub mod worker;

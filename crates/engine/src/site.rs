@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use mow_core::money::{Budget, Money};
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_store::config::Config;
@@ -22,6 +23,29 @@ pub fn minutes(config: &Config, key: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(minutes * 60.0).ok()
 }
 
+/// Returns what may be spent, by the settings `budget.<of>_usd` and `budget.<of>_tokens`.
+pub fn budget(config: &Config, of: &str) -> Budget {
+    let number = |unit: &str| config.lookup(&format!("budget.{of}_{unit}"));
+    let usd = number("usd").and_then(|value| value.as_f64()).filter(|usd| *usd > 0.0);
+    let tokens = number("tokens").and_then(|value| value.as_u64()).filter(|tokens| *tokens > 0);
+    Budget { micro_usd: usd.map(Money::micro), tokens }
+}
+
+/// A file as it was read last, and what it says.
+type Known<T> = Arc<Mutex<Option<(Vec<u8>, T)>>>;
+
+/// Parses a file, unless it is what it was the last time.
+fn parsed<T: Clone>(known: &Known<T>, bytes: Vec<u8>, parse: impl FnOnce(&[u8]) -> T) -> T {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    match known.as_ref() {
+        Some((file, said)) if *file == bytes => said.clone(),
+        _ => {
+            let said = parse(&bytes);
+            known.insert((bytes, said)).1.clone()
+        }
+    }
+}
+
 /// Where a run takes place.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -34,9 +58,9 @@ pub struct Site {
     /// Whether git ignores the planning files, once it was asked.
     ignored: Arc<OnceLock<bool>>,
     /// The settings, and the file as it was when they were read.
-    config: Arc<Mutex<Option<(Vec<u8>, Config)>>>,
+    config: Known<Config>,
     /// The same for what is known of the worktrees.
-    manifest: Arc<Mutex<Option<(Vec<u8>, Arc<Option<Manifest>>)>>>,
+    manifest: Known<Arc<Option<Manifest>>>,
 }
 
 impl Site {
@@ -63,12 +87,7 @@ impl Site {
     ///
     /// Asked for dozens of times in each phase, so a file that has not changed is not parsed again.
     pub fn config(&self) -> Result<Config, EngineError> {
-        let bytes = config_file(&self.project)?;
-        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.as_ref() {
-            Some((file, config)) if *file == bytes => Ok(config.clone()),
-            _ => Ok(known.insert((bytes.clone(), parse_config(&bytes))).1.clone()),
-        }
+        Ok(parsed(&self.config, config_file(&self.project)?, parse_config))
     }
 
     /// Takes over whether git ignores the planning files.
@@ -116,14 +135,7 @@ impl Site {
     /// Loads what is known of the worktrees, if that can be read; parsed again when it has changed.
     pub(crate) fn manifest(&self, home: &Home) -> Result<Arc<Option<Manifest>>, EngineError> {
         let bytes = disk::read(&home.manifest())?.unwrap_or_default();
-        let mut known = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.as_ref() {
-            Some((file, manifest)) if *file == bytes => Ok(Arc::clone(manifest)),
-            _ => {
-                let manifest = Arc::new(manifest::parse(&bytes).ok());
-                Ok(Arc::clone(&known.insert((bytes, manifest)).1))
-            }
-        }
+        Ok(parsed(&self.manifest, bytes, |bytes| Arc::new(manifest::parse(bytes).ok())))
     }
 
     /// Returns the name, path and branch of a phase's worktree: those it has, or is to have.

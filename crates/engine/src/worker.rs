@@ -3,6 +3,7 @@
 //! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
 //! [`work`].
 
+mod agent;
 mod beside;
 mod custody;
 mod desk;
@@ -11,7 +12,13 @@ mod freeze;
 mod judge;
 mod look;
 mod paper;
+mod papers_guard;
+mod permission;
+mod player;
+mod prompt;
 mod role;
+mod session;
+mod talk;
 mod task;
 mod trust;
 mod world;

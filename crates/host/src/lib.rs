@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+pub mod agent;
 pub mod bounded_log;
 pub mod commit;
 pub mod custody;

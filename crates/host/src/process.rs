@@ -63,10 +63,10 @@ pub enum ProcessError {
         source: io::Error,
     },
     /// Some processes did not end, although they were killed.
-    #[error("processes of {token} do not end: {pids:?}")]
+    #[error("processes with {mark} do not end: {pids:?}")]
     Left {
-        /// The token that was looked for.
-        token: String,
+        /// The variable that was looked for, with its value.
+        mark: String,
         /// Those that are left.
         pids: Vec<u32>,
     },
@@ -167,9 +167,8 @@ pub fn see_off(life: &Path, token: &str, grace: Duration) -> Result<(), ProcessE
             None => thread::sleep(NOTED_WITHIN),
         }
     }
-    if life::is_alive(life).map_err(look)? {
-        end_token(token, grace)?;
-    }
+    // What agents start need not hold the lock: some close all that they do not know.
+    end_token(token, grace)?;
     life::wait_gone(life).map_err(look)
 }
 
@@ -177,7 +176,12 @@ pub fn see_off(life: &Path, token: &str, grace: Duration) -> Result<(), ProcessE
 ///
 /// They are asked first, and killed once `grace` is over. Returns how many there were.
 pub fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
-    os::end_token(token, grace)
+    end_marked(TOKEN, token, grace)
+}
+
+/// Does the same for all processes that have this variable with this value.
+pub(crate) fn end_marked(name: &str, value: &str, grace: Duration) -> Result<usize, ProcessError> {
+    os::end_marked(&format!("{name}={value}"), grace)
 }
 
 #[cfg(test)]

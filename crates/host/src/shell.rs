@@ -325,8 +325,8 @@ fn spawn(job: &ShellJob, output: PipeWriter) -> io::Result<Child> {
 }
 
 /// Closes the pipe when the process has exited, and leaves it to others to reap it.
-fn notice_exit(pid: Pid, pipe: PipeWriter) -> io::Result<()> {
-    let thread = thread::Builder::new().name("mow-shell-exit".to_owned());
+pub(crate) fn notice_exit(pid: Pid, pipe: PipeWriter) -> io::Result<()> {
+    let thread = thread::Builder::new().name("mow-exit".to_owned());
     thread.spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}

@@ -1,6 +1,8 @@
 //! What can be called: the arguments, their help, and how wrong ones are answered.
 
 mod surplus;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,9 +1,11 @@
 //! The commands, one file for each family.
 
+mod agents;
 mod chat_log;
 mod close_shop;
 mod commit;
 mod config;
+mod cost;
 mod dashboard;
 mod demo;
 mod doctor;
@@ -20,6 +22,7 @@ mod merge;
 mod message;
 mod milestone;
 mod overview;
+mod peer;
 mod phase;
 mod phases;
 mod progress;
@@ -68,6 +71,13 @@ pub(crate) enum Command {
     Worker(run::WorkerArgs),
     /// Show the run at a glance: lead, phases, workers, questions
     Ps,
+    /// Show which coding agents are there, and who plays which role
+    Agents,
+    /// Show what the agents of a run used: tokens and dollars
+    Cost(cost::Args),
+    /// Tell the agents of another phase something
+    #[command(subcommand)]
+    Peer(Family<peer::Peer>),
     /// List what waits for a person
     Inbox(inbox::Args),
     /// Answer a question of the run
@@ -242,6 +252,9 @@ impl Command {
             | Self::Run(_)
             | Self::Worker(_)
             | Self::Ps
+            | Self::Agents
+            | Self::Cost(_)
+            | Self::Peer(_)
             | Self::Inbox(_)
             | Self::Answer(_)
             | Self::Approve(_)
@@ -267,6 +280,7 @@ impl Command {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one line a command")]
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Roadmap(command) => command.run(context),
@@ -314,6 +328,9 @@ impl Command {
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
             Self::Ps => ps::run(context),
+            Self::Agents => agents::run(context),
+            Self::Cost(args) => cost::run(context, args),
+            Self::Peer(command) => command.run(context),
             Self::Inbox(args) => inbox::run(context, args),
             Self::Answer(args) => inbox::answer(context, args),
             Self::Approve(args) => inbox::verdict(context, args, true),

@@ -21,12 +21,16 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
 
 mod append;
+mod calls;
 mod journal_file;
 mod lock;
 mod place;
 mod replace;
 mod space;
 mod spill;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub mod tape;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +42,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use append::{Append, Keep};
-pub(crate) use journal_file::{JournalFile, read_from};
+pub(crate) use journal_file::{JournalFile, read_from, sync};
 pub use lock::{Holder, Lock, holder, is_locked};
 pub use space::{free_bytes, is_writable};
 pub use spill::spill;
@@ -172,12 +176,10 @@ pub fn strays(dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
 ///
 /// Needs no lock: whoever makes the same directory at the same time makes the same thing.
 pub fn create_dir(path: &Path) -> Result<(), DiskError> {
-    let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.is_dir()).collect();
-    fs::create_dir_all(path).map_err(DiskError::io("create directory", path))?;
+    create_missing(path).map_err(DiskError::io("create directory", path))?;
     failpoint::reach("disk.dir.made");
     // Also for one that is there: whoever made it may have been killed before it was durable.
-    sync_parent(path)?;
-    missing.iter().skip(1).try_for_each(|dir| sync_parent(dir))
+    sync_parent(path)
 }
 
 /// The right to write, held as a lock until it is dropped.
@@ -238,7 +240,7 @@ impl Writer {
     ///
     /// Writes are limited to it, and relative paths are taken from it. It needs no project.
     pub fn open_dir(dir: &Path, wait: Duration) -> Result<Self, DiskError> {
-        fs::create_dir_all(dir).map_err(DiskError::io("create directory", dir))?;
+        create_missing(dir).map_err(DiskError::io("create directory", dir))?;
         let root = fs::canonicalize(dir).map_err(DiskError::io("enter", dir))?;
         let lock = Lock::acquire(&root, wait)?;
         Ok(Self { lock, place: Place::new(vec![root]), _first: None })
@@ -296,7 +298,7 @@ impl Writer {
         let missing: Vec<&Path> = full.ancestors().take_while(|dir| !dir.is_dir()).collect();
         for dir in missing.iter().rev() {
             let entry = self.place.entry(dir)?;
-            fs::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
+            calls::create_dir(&entry).map_err(DiskError::io("create directory", &entry))?;
             failpoint::reach("disk.dir.created");
             sync_parent(&entry)?;
         }
@@ -305,12 +307,12 @@ impl Writer {
 
     /// Removes a file, or a symbolic link itself.
     pub fn remove_file(&self, path: &Path) -> Result<Change, DiskError> {
-        self.remove(path, |entry| fs::remove_file(entry))
+        self.remove(path, calls::remove_file)
     }
 
     /// Removes a directory with all that is in it; links in it are removed, not followed.
     pub fn remove_dir_all(&self, path: &Path) -> Result<Change, DiskError> {
-        self.remove(path, |entry| fs::remove_dir_all(entry))
+        self.remove(path, calls::remove_dir_all)
     }
 
     /// Renames a file, link or directory. What already has the new name is never overwritten.
@@ -319,7 +321,7 @@ impl Writer {
         if fs::symlink_metadata(&to).is_ok() {
             return Err(DiskError::io("create", &to)(io::ErrorKind::AlreadyExists.into()));
         }
-        fs::rename(&from, &to).map_err(DiskError::io("rename", &from))?;
+        calls::rename(&from, &to).map_err(DiskError::io("rename", &from))?;
         // The new name first: a crash between the two may show both names, but never none.
         sync_parent(&to)?;
         if from.parent() == to.parent() { Ok(()) } else { sync_parent(&from) }
@@ -368,8 +370,24 @@ impl Writer {
     }
 }
 
+/// Makes a directory and those above it that are missing, durably.
+fn create_missing(path: &Path) -> io::Result<()> {
+    let here = Path::new(".");
+    let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.is_dir();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    for dir in missing.into_iter().rev() {
+        match calls::create_dir(dir) {
+            // Somebody made it at the same time.
+            Err(_) if dir.is_dir() => {}
+            made => made?,
+        }
+        calls::sync_dir(dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(here))?;
+    }
+    Ok(())
+}
+
 /// Makes the names in a path's directory durable.
 fn sync_parent(path: &Path) -> Result<(), DiskError> {
     let dir = path.parent().unwrap_or(path);
-    fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(DiskError::io("sync directory", dir))
+    calls::sync_dir(dir).map_err(DiskError::io("sync directory", dir))
 }

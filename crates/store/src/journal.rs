@@ -142,7 +142,8 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Parsed, JournalError> {
 pub struct Journal {
     file: JournalFile,
     pen: Pen,
-    unsynced: bool,
+    /// Whether the file may hold what is not durable yet.
+    loose: bool,
 }
 
 impl Journal {
@@ -166,7 +167,7 @@ impl Journal {
             file.sync_name()?;
             failpoint::reach("journal.open.named");
         }
-        Ok((Self { file, pen, unsynced: false }, records))
+        Ok((Self { file, pen, loose: false }, records))
     }
 
     /// Returns what the journal is for.
@@ -199,6 +200,7 @@ impl Journal {
         bodies: &[T],
     ) -> Result<u64, JournalError> {
         self.must_be_synced()?;
+        self.loose = true;
         let Self { file, pen, .. } = self;
         file.locked(WAIT_DEFAULT, |file| {
             pen.take_in(file)?;
@@ -217,26 +219,27 @@ impl Journal {
         self.must_be_synced()?;
         let Self { file, pen, .. } = self;
         if file.length()? != pen.place.offset {
+            self.loose = true;
             file.locked(WAIT_DEFAULT, |file| pen.take_in(file))?;
+        }
+        // Some may have been found by an append that was not synced.
+        if self.loose && !self.pen.found.is_empty() {
             self.sync()?;
         }
         Ok(std::mem::take(&mut self.pen.found))
     }
 
     fn must_be_synced(&self) -> Result<(), JournalError> {
-        if self.unsynced {
+        if self.file.is_lost() {
             return Err(JournalError::Unsynced { path: self.file.path().to_path_buf() });
         }
         Ok(())
     }
 
     /// Makes everything in the file durable.
-    ///
-    /// After a failure the kernel may forget what it could not write and call the next sync a
-    /// success, so there must be no next one.
     fn sync(&mut self) -> Result<(), JournalError> {
-        let synced = self.file.sync();
-        self.unsynced = synced.is_err();
-        Ok(synced?)
+        self.file.sync()?;
+        self.loose = false;
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Facts in, bytes out; where they go is the caller's business. What people read first stands first.
 
+mod context;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,8 @@ use mow_core::worker::Evidence;
 use serde_json::{Map, Value, json};
 
 use crate::frontmatter::{self, EditError};
+
+pub use context::context;
 
 /// The phase a paper is about.
 #[derive(Clone, Copy, Debug)]
@@ -42,34 +45,6 @@ fn one_line(text: &str) -> String {
 fn with_keys(body: &str, keys: Value) -> Result<Vec<u8>, EditError> {
     let Value::Object(keys) = keys else { unreachable!("keys are written as an object") };
     frontmatter::merge(body.as_bytes(), &keys)
-}
-
-/// Makes CONTEXT.md of what a person answered: decisions first, then what is free, then what is for
-/// later. Without answers it says that nobody was asked.
-pub fn context(about: &About<'_>, answers: &[Answer]) -> Vec<u8> {
-    let mut text = format!(
-        "# Phase {}: {} - Context\n\n**Gathered:** {}\n**Status:** Ready for planning\n\n\
-         ## Phase Boundary\n\n{}\n",
-        about.number,
-        about.name,
-        about.today(),
-        if about.goal.is_empty() { about.name } else { about.goal },
-    );
-    let (decisions, rest) = answers.split_at(answers.len().saturating_sub(2));
-    text.push_str("\n## Implementation Decisions\n\n");
-    if decisions.is_empty() {
-        text.push_str("The roadmap asks for no discussion; nothing was decided beforehand.\n");
-    }
-    for answer in decisions {
-        let (question, said) = (one_line(&answer.question), one_line(&answer.text));
-        writeln!(text, "- {question}\n  **{said}**").expect("text can be extended");
-    }
-    let free = rest.first().map_or("All that is not decided above.", |answer| &answer.text);
-    let later = rest.get(1).map_or("None.", |answer| &answer.text);
-    let (free, later) = (one_line(free), one_line(later));
-    write!(text, "\n## Claude's Discretion\n\n- {free}\n\n## Deferred Ideas\n\n- {later}\n")
-        .expect("text can be extended");
-    text.into_bytes()
 }
 
 /// A task of a plan that is done.

@@ -65,7 +65,9 @@ impl RunDir {
 
     /// Makes the directory, durably; nothing happens when it is there.
     pub fn create(&self) -> Result<(), DiskError> {
-        disk::create_dir(&self.dir)?;
+        // Those above may be there and not be durable: whoever made them may have been killed.
+        let above: Vec<&Path> = self.dir.ancestors().take(3).collect();
+        above.into_iter().rev().try_for_each(disk::create_dir)?;
         disk::create_dir(&self.dir.join("logs"))
     }
 

@@ -6,6 +6,7 @@ use super::ahead;
 use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
+use crate::money::Money;
 use crate::report::{Brief, Halt, Report};
 use crate::stage::Stage;
 
@@ -59,6 +60,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.read_through = Some(*seq);
                 note(track, report, at);
             }
+            count(lead, report);
         }
         Event::Moved { phase, attempt, to, why, ahead } => {
             if let Some(track) = lead.phases.get_mut(phase) {
@@ -119,6 +121,15 @@ fn begin_attempt(track: &mut Track, attempt: u32, ahead: Option<Stage>) {
     }
 }
 
+/// Takes in what concerns all phases.
+fn count(lead: &mut Lead, report: &Report) {
+    match report {
+        Report::Spent(spent) => lead.spent += spent.money,
+        Report::Throttled { until, .. } => lead.not_before = lead.not_before.max(Some(*until)),
+        _ => {}
+    }
+}
+
 fn note(track: &mut Track, report: &Report, at: u64) {
     match report {
         Report::Stage { to, .. } => {
@@ -143,6 +154,7 @@ fn note(track: &mut Track, report: &Report, at: u64) {
         Report::Blocked { plan, .. } => {
             track.at.remove(plan);
         }
+        Report::Spent(spent) => track.spent += spent.money,
         _ => {}
     }
     if report.is_last() {
@@ -287,6 +299,7 @@ fn plan(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             plans: (0, 0),
             at: BTreeMap::new(),
             agents: 0,
+            spent: Money::default(),
             last: None,
             halt: None,
             commit: None,

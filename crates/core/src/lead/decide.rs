@@ -153,6 +153,8 @@ impl<'a> Draft<'a> {
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
         match report {
             Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
+            Report::Denied { reason } => self.stop_starts(reason, phase),
+            Report::Spent(spent) => self.count(spent, phase),
             Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
             _ => {}
         }
@@ -399,6 +401,7 @@ impl<'a> Draft<'a> {
             through: track.through,
             after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
             clear: self.lead.clear_for(track),
+            spent: track.spent,
             checked: track.checked,
             ignored: None,
         }

@@ -6,7 +6,9 @@ use super::decide::{CONTINUE, Draft, GIVE_UP, RETRY, STOP};
 use super::schedule::list;
 use super::{Event, Status, Track};
 use crate::item::{Ask, Item, ItemKind};
+use crate::money::Spent;
 use crate::phase::PhaseNumber;
+use crate::report::Halt;
 
 impl Draft<'_> {
     pub(super) fn fail(&mut self, track: &Track, reason: &str) {
@@ -23,7 +25,9 @@ impl Draft<'_> {
         );
         let limit = self.lead.settings.circuit_breaker;
         if limit > 0 && self.lead.failures + 1 >= limit && !self.lead.breaker {
-            self.open_breaker(phase);
+            let failures = self.lead.failures + 1;
+            let why = format!("{failures} phases failed, {phase} the last of them");
+            self.stop_starts(&why, phase);
         }
     }
 
@@ -50,9 +54,12 @@ impl Draft<'_> {
         words
     }
 
-    fn open_breaker(&mut self, phase: PhaseNumber) {
+    /// Starts nothing more, lets what is at work come to rest, and asks a person.
+    pub(super) fn stop_starts(&mut self, why: &str, phase: PhaseNumber) {
+        if self.lead.breaker {
+            return;
+        }
         self.events.push(Event::Breaker { open: true });
-        let failures = self.lead.failures + 1;
         let is_breaker = |item: &&Item| item.ask.kind == ItemKind::Breaker;
         let earlier = self.lead.items.values().filter(is_breaker).count();
         self.ask(
@@ -60,12 +67,22 @@ impl Draft<'_> {
             Ask {
                 key: format!("breaker#{}", earlier + 1),
                 kind: ItemKind::Breaker,
-                question: format!(
-                    "{failures} phases failed, {phase} the last of them; nothing new is started"
-                ),
+                question: format!("{why}; nothing new is started"),
                 choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
             },
         );
         self.halt_live(Some(phase));
+    }
+
+    /// Counts what an agent used, and stops when that is more than a run may cost.
+    pub(super) fn count(&mut self, spent: &Spent, phase: PhaseNumber) {
+        let mut all = self.lead.spent;
+        all += spent.money;
+        if let Some(words) = self.lead.settings.budget.exceeded(&all) {
+            let why =
+                format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
+            self.stop_starts(&why, phase);
+            self.halt(phase, Halt::Paused);
+        }
     }
 }

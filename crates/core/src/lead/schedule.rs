@@ -198,7 +198,9 @@ pub(super) fn share(lead: &Lead, phase: PhaseNumber) -> usize {
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {
-    lead.last_start.map(|last| last + lead.settings.stagger_ms)
+    let after_last = lead.last_start.map(|last| last + lead.settings.stagger_ms);
+    // While a model does not answer one worker, it would not answer another.
+    after_last.max(lead.not_before)
 }
 
 pub(super) fn deadline(lead: &Lead) -> Option<u64> {

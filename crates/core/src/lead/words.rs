@@ -75,7 +75,7 @@ impl Event {
             Self::Commanded { command, effect, .. } => {
                 format!("a person wants: {} ({effect})", command.sentence())
             }
-            Self::Breaker { open: true } => "too many phases failed: no more starts".to_owned(),
+            Self::Breaker { open: true } => "nothing more is started".to_owned(),
             Self::Breaker { open: false } => "phases may start again".to_owned(),
             Self::Held { hold: Hold::Draining } => {
                 "no more starts; what runs may end by itself".to_owned()
@@ -132,7 +132,7 @@ impl Lead {
         } else if let Some((other, path)) = self.in_the_way(track) {
             format!("it waits for {other}, which changes {path}, too")
         } else if self.breaker {
-            "too many phases failed, so nothing is started".to_owned()
+            "nothing is started until a person has decided".to_owned()
         } else if self.hold != Hold::None {
             "nothing new is started".to_owned()
         } else if self.live.len() >= workers {
@@ -278,6 +278,9 @@ impl Report {
                 format!("plan {plan} is blocked: {text}{goes_on}")
             }
             Self::Note { text } => text.clone(),
+            Self::Spent(spent) => spent.sentence(),
+            Self::Throttled { reason, .. } => format!("it waits for its model: {reason}"),
+            Self::Denied { reason } => format!("no agent can go on: {reason}"),
             Self::Said { message } => crate::message::Message::summary_of(message),
             Self::Planned { files, .. } if files.is_empty() => return None,
             Self::Planned { files, .. } => format!("its plans change {}", named(files)),

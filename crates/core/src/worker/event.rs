@@ -4,42 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::Answer;
-use crate::report::{Brief, Halt, Note, Report};
+use super::role::Role;
+use crate::item::{Answer, Ask};
+use crate::report::{Brief, Halt, Note, Report, Spent};
 use crate::stage::Gates;
-
-/// A job that an agent does, or a command in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Finds out what a phase needs.
-    Researcher,
-    /// Writes the plans.
-    Planner,
-    /// Reads the plans.
-    PlanChecker,
-    /// Carries out a plan.
-    Executor,
-    /// Checks the result.
-    Verifier,
-}
-
-impl Role {
-    /// All roles.
-    pub const ALL: [Self; 5] =
-        [Self::Researcher, Self::Planner, Self::PlanChecker, Self::Executor, Self::Verifier];
-
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Researcher => "researcher",
-            Self::Planner => "planner",
-            Self::PlanChecker => "plan-checker",
-            Self::Executor => "executor",
-            Self::Verifier => "verifier",
-        }
-    }
-}
 
 /// How a phase is to go, as the project's settings say at the moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +31,9 @@ pub struct Settings {
     /// Whether plans may run side by side.
     #[serde(default, skip_serializing_if = "is_false")]
     pub side_by_side: bool,
+    /// How long the first wait for a model is that does not answer; `None` for the usual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<u64>,
 }
 
 impl Default for Settings {
@@ -77,6 +48,7 @@ impl Default for Settings {
             wall_max_ms: None,
             roles: BTreeSet::from([Role::Executor, Role::Verifier]),
             side_by_side: false,
+            retry_ms: None,
         }
     }
 }
@@ -238,6 +210,8 @@ pub enum Input {
     },
     /// The lead says something.
     Told(Note),
+    /// An agent used something that costs money.
+    Spent(Spent),
     /// The lead has not confirmed what it was told for too long.
     Unheard {
         /// What to note about it.
@@ -459,6 +433,26 @@ pub enum Outcome {
         task: usize,
         /// Why.
         reason: String,
+    },
+    /// People have to answer these first.
+    Asked {
+        /// The questions.
+        asks: Vec<Ask>,
+    },
+    /// Who does it cannot do it now, but after a while.
+    Later {
+        /// Why.
+        reason: String,
+        /// After how long, where somebody said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+    },
+    /// Trying again is of no use before a person has done something.
+    Hopeless {
+        /// What.
+        reason: String,
+        /// Whether it concerns all phases.
+        everybody: bool,
     },
     /// It was cut off.
     Interrupted,

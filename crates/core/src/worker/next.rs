@@ -1,8 +1,8 @@
 //! What a worker does next: one thing at a time, until it waits for it or has ended. Only plans that
 //! run side by side are several things at a time.
 
-use super::execute;
 use super::{Effect, Event, Found, Role, Verdict, Worker};
+use super::{agents, execute};
 use crate::item::{Ask, ItemKind};
 use crate::machine::Decision;
 use crate::report::{Halt, Report};
@@ -20,6 +20,7 @@ const REJECT: &str = "reject";
 /// The answers to gaps, and to blockers.
 pub(super) const RETRY: &str = "retry";
 const ACCEPT: &str = "accept";
+const CLOSE: &str = "close";
 pub(super) const FAIL: &str = "fail";
 
 /// What comes next.
@@ -119,6 +120,12 @@ fn next(worker: &Worker, now: u64) -> Next {
     if is_overdue(worker, now) {
         return halt(worker, Halt::Timeout);
     }
+    if let Some(reason) = &worker.hopeless {
+        return fail(worker, reason.clone());
+    }
+    if let Some(next) = worker.next_of_agents(now) {
+        return next;
+    }
     let Some(stage) = worker.stage else {
         return Next::Over(String::new());
     };
@@ -208,33 +215,10 @@ fn discuss(worker: &Worker, found: &Found) -> Next {
     if found.skip_discuss {
         return Next::Do(Effect::WriteContext { answers: Vec::new() });
     }
-    let asks = questions(&worker.phase(), found);
-    let is_open = |ask: &Ask| worker.answers_to(&ask.key).next().is_none();
-    let open: Vec<_> = asks.iter().filter(|ask| is_open(ask)).cloned().collect();
-    if !open.is_empty() {
-        return Next::Ask(open);
+    if found.settings.roles.contains(&Role::Discusser) {
+        return agents::discuss(worker, found);
     }
-    let answers = asks.iter().filter_map(|ask| worker.answers_to(&ask.key).last().cloned());
-    Next::Do(Effect::WriteContext { answers: answers.collect() })
-}
-
-/// Returns the questions that are put where no agent thinks of better ones.
-fn questions(phase: &str, found: &Found) -> Vec<Ask> {
-    let ask = |n: usize, question: String| Ask {
-        key: format!("{phase}/discuss/{n}"),
-        kind: ItemKind::Discuss,
-        question,
-        choices: Vec::new(),
-    };
-    let goal = if found.goal.is_empty() { "this phase" } else { &found.goal };
-    let mut asks = vec![ask(1, format!("Phase {phase}, {goal}: what is decided already?"))];
-    for (n, criterion) in found.criteria.iter().enumerate() {
-        asks.push(ask(n + 2, format!("Phase {phase}, \"{criterion}\": how exactly?")));
-    }
-    let next = found.criteria.len() + 2;
-    asks.push(ask(next, format!("Phase {phase}: what is left to the worker?")));
-    asks.push(ask(next + 1, format!("Phase {phase}: what is for later?")));
-    asks
+    agents::fixed(worker, found)
 }
 
 fn research(worker: &Worker, found: &Found) -> Next {
@@ -250,15 +234,15 @@ fn research(worker: &Worker, found: &Found) -> Next {
     if worker.role_done {
         return Next::Fail("the researcher left no RESEARCH.md".to_owned());
     }
-    run_role(worker, Role::Researcher)
+    run_role(worker, Role::Researcher, worker.rounds)
 }
 
-fn run_role(worker: &Worker, role: Role) -> Next {
+pub(super) fn run_role(worker: &Worker, role: Role, round: u32) -> Next {
     if worker.tries >= ROLE_TRIES {
         let problem = worker.problem.clone().unwrap_or_default();
         return Next::Fail(format!("{}: {problem}", role.name()));
     }
-    Next::Do(Effect::RunRole { role, round: worker.rounds })
+    Next::Do(Effect::RunRole { role, round })
 }
 
 fn plan(worker: &Worker, found: &Found) -> Next {
@@ -284,14 +268,14 @@ fn plan(worker: &Worker, found: &Found) -> Next {
         if worker.rounds >= CHECK_ROUNDS_MAX {
             return Next::Fail(format!("the plans were refused {CHECK_ROUNDS_MAX} times"));
         }
-        return run_role(worker, Role::Planner);
+        return run_role(worker, Role::Planner, worker.rounds);
     }
     if let Some(plan) = found.plans.iter().find(|plan| plan.problem.is_some()) {
         let problem = plan.problem.as_deref().unwrap_or_default();
         return Next::Fail(format!("plan {}: {problem}", plan.id));
     }
     if !is_checked {
-        return run_role(worker, Role::PlanChecker);
+        return run_role(worker, Role::PlanChecker, worker.rounds);
     }
     Next::Over(match found.plans.len() {
         1 => "1 plan".to_owned(),
@@ -322,17 +306,38 @@ fn refine(worker: &Worker, found: &Found) -> Next {
     let phase = worker.phase();
     let stem = format!("{phase}/gaps");
     let last = worker.answers_to(&stem).last().map(|answer| answer.text.as_str());
+    let can_close = found.settings.roles.contains(&Role::Planner);
     match (&worker.verdict, last) {
         (_, Some(FAIL)) => fail(worker, "a person does not accept the gaps".to_owned()),
         (_, Some(ACCEPT)) | (Some(Verdict::Passed), _) => Next::Do(Effect::ClosePhase),
         (Some(Verdict::Gaps { text } | Verdict::HumanNeeded { text }), _) => {
+            let choices = [ACCEPT, CLOSE, RETRY, FAIL].into_iter();
+            let choices = choices.filter(|choice| *choice != CLOSE || can_close);
             ask_again(worker, &stem, |key| Ask {
                 key,
                 kind: ItemKind::Gaps,
                 question: format!("Phase {phase}: {text}"),
-                choices: vec![ACCEPT.to_owned(), RETRY.to_owned(), FAIL.to_owned()],
+                choices: choices.clone().map(str::to_owned).collect(),
             })
+        }
+        (None, Some(CLOSE)) if can_close => {
+            let round = u32::try_from(worker.answers_to(&stem).count()).unwrap_or(u32::MAX);
+            close_gaps(worker, found, round)
         }
         (None, _) => Next::Do(Effect::RunRole { role: Role::Verifier, round: 0 }),
     }
+}
+
+/// Has plans made for the gaps, goes back to carry them out, and then has all verified again.
+fn close_gaps(worker: &Worker, found: &Found, round: u32) -> Next {
+    let is_open = found.plans.iter().any(|plan| !worker.plans_done.contains(&plan.id));
+    if is_open && !worker.went_back {
+        let artifact = "plans that close gaps".to_owned();
+        let (from, to) = (Some(Stage::Refine), Stage::Execute);
+        return Next::Say(Report::Stage { from, to, artifact });
+    }
+    if worker.gaps_planned || worker.went_back {
+        return Next::Do(Effect::RunRole { role: Role::Verifier, round: 0 });
+    }
+    Next::Do(Effect::RunRole { role: Role::Planner, round })
 }

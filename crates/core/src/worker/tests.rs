@@ -116,6 +116,7 @@ impl Bench {
             through: None,
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
+            spent: crate::money::Money::default(),
             checked: false,
             ignored: None,
         };
@@ -354,6 +355,7 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             through: None,
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
+            spent: crate::money::Money::default(),
             checked: false,
             ignored: None,
         };

@@ -41,7 +41,10 @@ impl Event {
         matches!(
             self,
             Self::Finished {
-                outcome: Outcome::Failed { .. } | Outcome::Blocked { .. } | Outcome::Undone { .. },
+                outcome: Outcome::Failed { .. }
+                    | Outcome::Blocked { .. }
+                    | Outcome::Undone { .. }
+                    | Outcome::Hopeless { .. },
                 ..
             } | Self::Stuck { .. }
                 | Self::Reported(Report::Failed { .. })
@@ -106,6 +109,12 @@ impl Outcome {
             Self::Blocked { text } => format!("that is blocked: {text}"),
             Self::Undone { task, reason } => format!("task {task} is undone: {reason}"),
             Self::Interrupted => "that was cut off".to_owned(),
+            Self::Later { reason, .. } => format!("that must wait: {reason}"),
+            Self::Hopeless { reason, .. } => format!("that is of no use now: {reason}"),
+            Self::Asked { asks } if asks.len() == 1 => "a person has to answer first".to_owned(),
+            Self::Asked { asks } => {
+                format!("a person has to answer {} questions first", asks.len())
+            }
             Self::Verdict { verdict: Verdict::Passed } => "the check passed".to_owned(),
             Self::Verdict { verdict: Verdict::Gaps { text } } => {
                 format!("the check found gaps: {text}")

@@ -56,7 +56,8 @@ fn reported(report: &Report) -> Option<(&'static str, String, bool)> {
 /// Returns the sort of input that a question asks for, in the words of the messages.
 fn input_type(kind: ItemKind) -> &'static str {
     match kind {
-        ItemKind::Discuss => "discussion_prompt",
+        ItemKind::Discuss | ItemKind::Question => "discussion_prompt",
+        ItemKind::Permission => "permission_prompt",
         ItemKind::Gate => "stage_gate",
         ItemKind::Plans => "planning_approval",
         ItemKind::Gaps | ItemKind::Checkpoint => "verification_question",

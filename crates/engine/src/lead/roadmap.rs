@@ -20,6 +20,7 @@ use mow_store::survey::{self, Survey, Surveyed};
 use mow_store::{disk, plan};
 
 use crate::EngineError;
+use crate::cast;
 
 /// How old a file is that is known to be the same by its times.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
@@ -170,7 +171,9 @@ impl<'a> Facts<'a> {
         let has = |kind| dir.is_some_and(|dir| dir.count(kind) > 0);
         let is_played = |role: Role| {
             let command = self.config.value(&format!("roles.{}.command", role.name()));
-            command.and_then(|c| c.as_str()).is_some_and(|command| !command.trim().is_empty())
+            let is_set = |command: &str| !command.trim().is_empty();
+            command.and_then(|c| c.as_str()).is_some_and(is_set)
+                || cast::cast(&self.config, role.name()).is_some()
         };
         let mut stages = Vec::new();
         if !has(Artifact::Context) && self.asks(number) {

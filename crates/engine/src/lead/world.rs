@@ -19,6 +19,7 @@ use super::drawing::Drawing;
 use super::effects::{END_GRACE, Hands};
 use super::foresight::Foresight;
 use super::health::Health;
+use super::notify::Notices;
 use super::roadmap::{self, Chosen, KnownPlans};
 use crate::EngineError;
 use crate::clock::Clock;
@@ -85,6 +86,7 @@ pub(super) struct LeadWorld<'a> {
     lost_since: Option<u64>,
     interrupts: u32,
     health: Health,
+    notices: Notices,
     /// What was said already.
     warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
@@ -126,6 +128,7 @@ impl<'a> LeadWorld<'a> {
             lost_since: None,
             interrupts: 0,
             health: Health::default(),
+            notices: Notices::default(),
             warned: BTreeSet::new(),
             first: true,
         }
@@ -452,6 +455,7 @@ impl World<Lead> for LeadWorld<'_> {
     fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
             self.drawing.note(events);
+            self.notices.heed(&self.site, events);
             self.make_ahead(lead);
             self.foresight.heed(events, self.clock.now());
             for track in lead.live() {

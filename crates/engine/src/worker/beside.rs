@@ -10,6 +10,7 @@ use mow_core::worker::{Outcome, apart};
 use mow_host::commit;
 
 use super::desk::Desk;
+use super::player;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
 use crate::marks::{Mark, UNDONE_KEY};
@@ -37,8 +38,8 @@ impl Desk {
         }
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
-        let before = self.before()?;
-        self.trust().group = Some(before);
+        let group = (self.before()?, self.guard_papers()?);
+        self.trust().group = Some(group);
         Ok(Outcome::Done)
     }
 
@@ -61,7 +62,12 @@ impl Desk {
         };
         let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
         let watched = apart::clear_paths(&parsed.files_modified).unwrap_or_default();
-        if let Some(outcome) = self.act(&Job { task, label: &label, env: &env, files: &watched })? {
+        let job = Job { task, label: &label, env: &env, files: &watched };
+        if let Some(outcome) = self.act(&job, (plan, number))? {
+            if matches!(outcome, Outcome::Asked { .. }) {
+                // What it did so far will be put aside, so it has to begin again.
+                self.forget_session(&player::session_of(plan))?;
+            }
             return Ok(outcome);
         }
         failpoint::reach("beside.acted");
@@ -76,7 +82,10 @@ impl Desk {
     ///
     /// What lies in the files of a plan is the rest of a task that did not come to its end.
     pub(super) fn gather(&self, plans: &[String]) -> Result<Outcome, EngineError> {
-        let before = self.trust().group.take();
+        let (before, guarded) = self.trust().group.take().unzip();
+        if let Some(guarded) = &guarded {
+            self.restore_papers(guarded)?;
+        }
         if let Some(before) = &before
             && let Some(reason) = self.trespass(before)?
         {

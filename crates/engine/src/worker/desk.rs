@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Brief;
 use mow_core::worker::{Effect, Input, Outcome};
@@ -18,6 +19,7 @@ use mow_store::project::Project;
 
 use crate::EngineError;
 use crate::clock::now_text;
+use crate::peer;
 use crate::site::{self, Site};
 
 use super::trust::Trust;
@@ -42,6 +44,7 @@ pub(super) struct Desk {
     /// Where signs of life go, or that there are none.
     notice: Notice,
     trust: Arc<Mutex<Trust>>,
+    purse: Arc<Mutex<Money>>,
     /// Whom to tell what comes to light while something is being done.
     pub(super) voice: Arc<OnceLock<Voice>>,
     /// Held by whoever makes a commit, one at a time.
@@ -79,6 +82,7 @@ impl Desk {
             stop,
             notice,
             trust,
+            purse: Arc::default(),
             voice: Arc::default(),
             committing: Arc::default(),
         })
@@ -94,6 +98,46 @@ impl Desk {
         if let Some(voice) = self.voice.get() {
             voice(input);
         }
+    }
+
+    /// Writes down something worth knowing.
+    pub(super) fn note(&self, text: &str) {
+        self.tell(Input::Noted { text: text.to_owned() });
+    }
+
+    /// Says that something shows no sign of life, or does so again.
+    pub(super) fn sign(&self, sign: Sign) {
+        (self.notice)(sign);
+    }
+
+    /// Says that what has come to its end is not stuck, whatever is still to be done about it.
+    pub(super) fn moves(&self) {
+        self.sign(Sign::Moving);
+    }
+
+    /// Returns what agents of this attempt have used.
+    pub(super) fn purse(&self) -> MutexGuard<'_, Money> {
+        self.purse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells another phase something; says what came of it.
+    pub(super) fn send_to_peer(&self, phase: &str, text: &str) -> Result<String, String> {
+        let to = PhaseNumber::parse(phase).ok_or_else(|| format!("`{phase}` is no phase"))?;
+        if text.trim().is_empty() {
+            return Err("there is nothing to tell".to_owned());
+        }
+        let pair = (&self.brief.phase, &to);
+        peer::send(&self.site.project, &self.site.run, pair, text)
+            .map(|()| format!("phase {to} will be told"))
+            .map_err(|error| error.sentence())
+    }
+
+    /// Returns what other phases told this one since it was last asked.
+    pub(super) fn news_of_peers(&self) -> Vec<String> {
+        peer::take(&self.site.run, &self.brief.phase).unwrap_or_else(|error| {
+            self.note(&error.sentence());
+            Vec::new()
+        })
     }
 
     /// Returns the same for one effect, that can be stopped by itself.
@@ -175,7 +219,7 @@ impl Desk {
             script: script.text.to_owned(),
             program: script.program.to_owned(),
             cwd: root.clone(),
-            env: self.environment(script),
+            env: self.environment(script.top, script.env),
             log: self.log(script.label),
             wall_max: site::minutes(&config, "multi_phase.worker_timeout_min"),
             stuck_after: site::minutes(&config, "multi_phase.stuck_after_min"),
@@ -185,16 +229,19 @@ impl Desk {
             },
         };
         let end = mow_host::shell::run(&job, &self.stop, &mut |sign| (self.notice)(sign));
-        // What has come to its end is not stuck, whatever is still to be done about it.
-        (self.notice)(Sign::Moving);
+        self.moves();
         end.map_err(|error| EngineError::Host(error.into()))
     }
 
     /// Returns what scripts and roles find in their environment: names and paths, never contents.
-    fn environment(&self, script: &Script<'_>) -> Vec<(String, String)> {
+    pub(super) fn environment(
+        &self,
+        top: Option<&Path>,
+        more: &[(&str, String)],
+    ) -> Vec<(String, String)> {
         let path = |path: &Path| path.display().to_string();
         let mut all = vec![
-            ("MOW_WORKTREE", path(script.top.unwrap_or(&self.worktree))),
+            ("MOW_WORKTREE", path(top.unwrap_or(&self.worktree))),
             (REFLOG_VARIABLE, self.reflog_word()),
             ("MOW_PHASE_DIR", path(&self.phase_dir())),
             ("MOW_PHASE_NAME", self.brief.name.clone()),
@@ -207,7 +254,7 @@ impl Desk {
             let dirs: Vec<_> = dirs.iter().map(|dir| path(dir)).collect();
             all.push(("MOW_DEPENDENCY_DIRS", dirs.join("\n")));
         }
-        all.extend(script.env.iter().map(|(name, value)| (*name, value.clone())));
+        all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 

@@ -159,6 +159,9 @@ impl Desk {
             let output = self.git().plumbing().run(&[&args[..], &[&range, &base]].concat())?;
             files.extend(mow_host::git::parse_names(&output.stdout));
         }
+        // The papers of the phase are not the plan's work, whichever commit they came with.
+        let papers = format!("{}/phases/{}/", self.planning_below_top(), self.dir_name);
+        files.retain(|file| !file.starts_with(&papers));
         Ok(files.into_iter().collect())
     }
 

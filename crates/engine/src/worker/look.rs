@@ -12,6 +12,7 @@ use mow_store::{disk, phase_files};
 
 use super::desk::Desk;
 use crate::EngineError;
+use crate::cast;
 use crate::site;
 
 impl Desk {
@@ -52,7 +53,10 @@ impl Desk {
         let wall_max = site::minutes(&config, "multi_phase.worker_timeout_min");
         let plan_level = config.lookup("parallelization.plan_level");
         let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
-        roles.extend(Role::ALL.into_iter().filter(|role| self.role_command(*role).is_some()));
+        let is_played = |role: &Role| {
+            self.role_command(*role).is_some() || cast::cast(&config, role.name()).is_some()
+        };
+        roles.extend(Role::ALL.into_iter().filter(is_played));
         Ok(Settings {
             research: all.research,
             plan_check: all.plan_checker,
@@ -63,6 +67,7 @@ impl Desk {
             wall_max_ms: wall_max.and_then(|max| u64::try_from(max.as_millis()).ok()),
             roles,
             side_by_side: all.parallelization && plan_level != Some(false.into()),
+            retry_ms: config.lookup("agents.retry_s").and_then(|s| s.as_u64()?.checked_mul(1_000)),
         })
     }
 

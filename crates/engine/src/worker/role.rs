@@ -12,14 +12,31 @@ use super::evidence::Checks;
 use super::task::{Part, checks};
 use crate::EngineError;
 
+/// What was checked, and what nobody can check.
+type Checked = (Vec<Check>, Vec<String>);
+
+/// How somebody played a role.
+pub(super) enum Played {
+    /// As it should be; what was left behind is looked at.
+    Well,
+    /// Not to its end, for this reason.
+    Badly(String),
+    /// It judged something.
+    Verdict(Verdict),
+    /// There is nothing to look at.
+    Ended(Outcome),
+}
+
 impl Desk {
     pub(super) fn run_role(&self, role: Role, round: u32) -> Result<Outcome, EngineError> {
         if role == Role::Verifier && self.marks()?.closing.contains(&self.head()?) {
             // An earlier attempt has closed the phase, and died before it could say so.
             return Ok(Outcome::Verdict { verdict: Verdict::Passed });
         }
+        let cast = self.cast(role)?;
         match (self.role_command(role), role) {
-            (Some(command), role) => self.run_command(role, round, &command),
+            _ if let Some(cast) = cast => self.watch(role, || self.play(&cast, role, round)),
+            (Some(command), role) => self.watch(role, || self.run_command(role, round, &command)),
             (None, Role::Verifier) => self.verify(),
             (None, role) => {
                 let reason = format!("nobody is set for the role {}", role.name());
@@ -28,8 +45,72 @@ impl Desk {
         }
     }
 
+    /// Lets somebody play a role, and looks at what that left.
+    fn watch(
+        &self,
+        role: Role,
+        play: impl FnOnce() -> Result<Played, EngineError>,
+    ) -> Result<Outcome, EngineError> {
+        let (stamp, before, code) = (self.stamp(role), self.before()?, self.code_before(role)?);
+        let guarded = self.guard_papers()?;
+        let played = play()?;
+        failpoint::reach("role.ran");
+        self.restore_papers(&guarded)?;
+        if let Played::Ended(Outcome::Interrupted) = played {
+            return Ok(Outcome::Interrupted);
+        }
+        // A role may commit what it wrote; what it committed is looked at when the phase is closed.
+        self.trust().head = None;
+        if code != self.code_before(role)? {
+            let kept = self.bring_back(&before)?;
+            let words = "changed code, and nobody has checked that";
+            let reason = format!("the {} {words}{kept}", role.name());
+            return Ok(Outcome::Failed { reason });
+        }
+        match (played, role) {
+            (Played::Ended(outcome), _) => Ok(outcome),
+            (Played::Badly(reason), _) => Ok(Outcome::Failed { reason }),
+            (played, Role::Verifier) => {
+                // One that was there before is somebody else's.
+                let is_new = self.stamp(role) != stamp;
+                let written = if is_new { self.look()?.verification } else { None };
+                self.judge_verification(written, played)
+            }
+            (Played::Verdict(verdict), _) => Ok(Outcome::Verdict { verdict }),
+            (Played::Well, role) => {
+                let subject = format!("docs({}): {}", self.padded(), role.name());
+                self.commit(&subject, None, Part::Papers)?;
+                failpoint::reach("role.committed");
+                Ok(Outcome::Done)
+            }
+        }
+    }
+
+    /// Takes the worst of what a verifier wrote, what it said, and what mow finds itself.
+    fn judge_verification(
+        &self,
+        written: Option<Verdict>,
+        played: Played,
+    ) -> Result<Outcome, EngineError> {
+        let Some(written) = written else {
+            return Ok(Outcome::Failed { reason: "it left no VERIFICATION.md".to_owned() });
+        };
+        let verdict = match (written, played) {
+            (Verdict::Passed, Played::Verdict(said))
+            | (_, Played::Verdict(said @ (Verdict::Gaps { .. } | Verdict::HumanNeeded { .. }))) => {
+                said
+            }
+            (written, _) => written,
+        };
+        if verdict != Verdict::Passed {
+            return Ok(Outcome::Verdict { verdict });
+        }
+        let Some((all, _)) = self.find_gaps()? else { return Ok(Outcome::Interrupted) };
+        Ok(Outcome::Verdict { verdict: judged(&all) })
+    }
+
     /// Runs the command of a role. It gets paths in its environment, never contents.
-    fn run_command(&self, role: Role, round: u32, command: &str) -> Result<Outcome, EngineError> {
+    fn run_command(&self, role: Role, round: u32, command: &str) -> Result<Played, EngineError> {
         let file = |suffix: &str| {
             self.phase_dir().join(format!("{}-{suffix}.md", self.padded())).display().to_string()
         };
@@ -45,44 +126,17 @@ impl Desk {
         let label = format!("{}-{round}", role.name());
         let (text, top, files) = (command, None, &[][..]);
         let script = Script { text, program: "sh", label: &label, top, env: &env, files };
-        let (stamp, before, code) = (self.stamp(role), self.before()?, self.code_before(role)?);
         let end = self.shell(&script)?;
-        failpoint::reach("role.ran");
         if end.end == End::Stopped {
-            return Ok(Outcome::Interrupted);
-        }
-        // A role may commit what it wrote; what it committed is looked at when the phase is closed.
-        self.trust().head = None;
-        if code != self.code_before(role)? {
-            let kept = self.bring_back(&before)?;
-            let words = "changed code, and nobody has checked that";
-            let reason = format!("the {} {words}{kept}", role.name());
-            return Ok(Outcome::Failed { reason });
+            return Ok(Played::Ended(Outcome::Interrupted));
         }
         let complaint = complaint(&end);
         // A checker that says no has done its job.
         if role == Role::PlanChecker && matches!(end.end, End::Exited(0 | 1)) {
             let verdict = complaint.map_or(Verdict::Passed, |text| Verdict::Gaps { text });
-            return Ok(Outcome::Verdict { verdict });
+            return Ok(Played::Verdict(verdict));
         }
-        match (complaint, role) {
-            (Some(reason), _) => Ok(Outcome::Failed { reason }),
-            (None, Role::Verifier) => {
-                // One that was there before is somebody else's.
-                let is_new = self.stamp(role) != stamp;
-                let said = if is_new { self.look()?.verification } else { None };
-                Ok(said.map_or_else(
-                    || Outcome::Failed { reason: "it left no VERIFICATION.md".to_owned() },
-                    |verdict| Outcome::Verdict { verdict },
-                ))
-            }
-            (None, role) => {
-                let subject = format!("docs({}): {}", self.padded(), role.name());
-                self.commit(&subject, None, Part::Papers)?;
-                failpoint::reach("role.committed");
-                Ok(Outcome::Done)
-            }
-        }
+        Ok(complaint.map_or(Played::Well, Played::Badly))
     }
 
     /// Returns what stands for the code that a verifier must leave as it is.
@@ -103,6 +157,13 @@ impl Desk {
     /// Checks all that the plans promise, on the last commit, and writes it down.
     fn verify(&self) -> Result<Outcome, EngineError> {
         self.set_aside("verify", &[])?;
+        let Some((all, unproven)) = self.find_gaps()? else { return Ok(Outcome::Interrupted) };
+        self.write_verification(&all, &unproven)?;
+        Ok(Outcome::Verdict { verdict: judged(&all) })
+    }
+
+    /// Checks all that the plans promise, on the last commit; also returns what nobody can check.
+    fn find_gaps(&self) -> Result<Option<Checked>, EngineError> {
         let plans: Vec<_> = self.trust().plans.values().map(|frozen| frozen.plan.clone()).collect();
         let mut commands: Vec<String> = Vec::new();
         for check in plans.iter().flat_map(|plan| &plan.tasks).flat_map(checks) {
@@ -113,7 +174,7 @@ impl Desk {
         let job = Checks { commands: &commands, label: "verify", env: &[], fresh: None };
         let found = self.prove_all(&job, false)?;
         if self.stop.is_stopped() {
-            return Ok(Outcome::Interrupted);
+            return Ok(None);
         }
         let evidence = self.evidence(&commands);
         let mut all: Vec<_> = found
@@ -128,8 +189,7 @@ impl Desk {
         }
         let unproven: Vec<_> =
             plans.iter().flat_map(|plan| plan.must_haves.truths.clone()).collect();
-        self.write_verification(&all, &unproven)?;
-        Ok(Outcome::Verdict { verdict: verdict(&all) })
+        Ok(Some((all, unproven)))
     }
 
     /// Looks up what a plan promises about files.
@@ -156,7 +216,7 @@ impl Desk {
     }
 }
 
-fn verdict(all: &[Check]) -> Verdict {
+fn judged(all: &[Check]) -> Verdict {
     let gaps: Vec<_> = all.iter().filter(|check| check.gap.is_some()).collect();
     match gaps.first() {
         None => Verdict::Passed,

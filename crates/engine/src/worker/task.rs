@@ -15,6 +15,7 @@ use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
 use super::evidence::Checks;
+use super::player;
 use crate::EngineError;
 use crate::marks::{
     ATTEMPT_KEY, BESIDE_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY,
@@ -54,10 +55,14 @@ impl Desk {
         if let Some(reason) = self.moved()? {
             return Ok(Outcome::Failed { reason });
         }
-        self.set_aside(&format!("{plan}-{number}"), &[])?;
+        // The work of an agent that waits for an answer is where it left it.
+        if !self.is_parked(&player::session_of(plan), &number.to_string())? {
+            self.set_aside(&format!("{plan}-{number}"), &[])?;
+        }
         failpoint::reach("task.cleared");
-        let before = self.before()?;
-        let acted = self.act(&job)?;
+        let (before, guarded) = (self.before()?, self.guard_papers()?);
+        let acted = self.act(&job, (plan, number))?;
+        self.restore_papers(&guarded)?;
         if let Some(reason) = self.trespass(&before)? {
             let kept = self.bring_back(&before)?;
             return Ok(self.unless_stopped(Outcome::Failed { reason: format!("{reason}{kept}") }));
@@ -172,7 +177,14 @@ impl Desk {
     }
 
     /// Runs the action of a task; returns an outcome when that is the end of it.
-    pub(super) fn act(&self, job: &Job<'_>) -> Result<Option<Outcome>, EngineError> {
+    pub(super) fn act(
+        &self,
+        job: &Job<'_>,
+        which: (&str, usize),
+    ) -> Result<Option<Outcome>, EngineError> {
+        if let Some(cast) = self.cast(Role::Executor)? {
+            return self.act_by_agent(&cast, job, which);
+        }
         let Job { task, label, env, files } = job;
         let mut blocks = task.element("action").map(blocks).unwrap_or_default();
         if let Some(command) = self.role_command(Role::Executor) {

@@ -10,6 +10,7 @@ use mow_store::plan::Plan;
 
 use super::custody::Before;
 use super::desk::Desk;
+use super::papers_guard::Guarded;
 use crate::EngineError;
 use crate::marks::{Ledger, Ledgers, Mark, Marks};
 
@@ -37,7 +38,7 @@ pub(super) struct Trust {
     /// Where this worker left its branch.
     pub(super) head: Option<String>,
     /// How it all was before plans began to run side by side.
-    pub(super) group: Option<Before>,
+    pub(super) group: Option<(Before, Guarded)>,
     /// Plans of which something was said already.
     pub(super) noted: BTreeSet<String>,
 }

@@ -2,8 +2,16 @@
 //!
 //! Both run in the loop that the program uses, in virtual time, with a row of numbers from a seed.
 //! Everything comes late, twice or not at all, and everybody crashes; after every batch what must
-//! hold is checked. `MOW_SIM_SEED=7` runs one seed, `MOW_SIM_SEEDS=10000` so many of them, and
-//! `MOW_SIM_LARGE=10000` makes the large run have so many phases.
+//! hold is checked.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `MOW_SIM_SEEDS` | how many seeds are run |
+//! | `MOW_SIM_PHASES` | how many phases a seed has at most |
+//! | `MOW_SIM_SEED` | the one seed that is run |
+//! | `MOW_SIM_LARGE` | how many phases the large run has; a tenth as many workers |
+//! | `MOW_SIM_LARGE_SEEDS` | how many large runs there are |
+//! | `MOW_SIM_LARGE_SEED` | the one large run that is made |
 
 mod checks;
 mod disk;
@@ -13,6 +21,9 @@ mod people;
 mod script;
 mod stalls;
 mod world;
+
+use std::ops::Range;
+use std::time::Instant;
 
 use mow_core::lead::{Standing, Status};
 use mow_core::stage::Lookahead;
@@ -90,6 +101,9 @@ impl Sim {
                 return Err(format!("phase {number} was not done: {}", self.shown()));
             }
         }
+        if let Some((key, _)) = self.processes.iter().find(|(_, process)| process.alive) {
+            return Err(format!("the worker of {}-{} was left behind", key.0, key.1));
+        }
         let expected = lead.is_over();
         if (lead.standing() == Standing::Done) != expected || lead.closed != expected {
             return Err(format!("it stands {:?}, closed {}", lead.standing(), lead.closed));
@@ -119,9 +133,9 @@ impl Sim {
     }
 }
 
-fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
+fn run_seed(seed: u64, phases_max: u64, tally: &mut Tally) -> Result<(), String> {
     let mut dice = Dice::new(seed);
-    let script = Script::roll(&mut dice, 30);
+    let script = Script::roll(&mut dice, phases_max);
     let mut sim = Sim::new(dice, script);
     let outcome = sim.run();
     sim.count(tally);
@@ -132,12 +146,27 @@ fn number_of(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
+/// Says how one seed is run again.
+fn again(variables: &str) -> String {
+    format!("run it again with\n  {variables} cargo test -p mow-engine --test it sim::")
+}
+
+/// Returns the one seed that is wanted, or as many as are.
+fn seeds(one: &str, count: &str, default: u64) -> Range<u64> {
+    match number_of(one) {
+        Some(seed) => seed..seed + 1,
+        None => 0..number_of(count).unwrap_or(default),
+    }
+}
+
 /// Runs some seeds; returns the first problem.
 fn run_seeds(seeds: impl Iterator<Item = u64>) -> Result<Tally, String> {
+    let phases_max = number_of("MOW_SIM_PHASES").unwrap_or(30);
     let mut tally = Tally::default();
     for seed in seeds {
-        run_seed(seed, &mut tally).map_err(|problem| {
-            format!("seed {seed}: {problem}\nrun it again with MOW_SIM_SEED={seed}")
+        run_seed(seed, phases_max, &mut tally).map_err(|problem| {
+            let variables = format!("MOW_SIM_SEED={seed} MOW_SIM_PHASES={phases_max}");
+            format!("seed {seed}: {problem}\n{}", again(&variables))
         })?;
     }
     Ok(tally)
@@ -145,10 +174,7 @@ fn run_seeds(seeds: impl Iterator<Item = u64>) -> Result<Tally, String> {
 
 #[test]
 fn every_seed_keeps_what_must_hold() {
-    let seeds = match number_of("MOW_SIM_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number_of("MOW_SIM_SEEDS").unwrap_or(300),
-    };
+    let seeds = seeds("MOW_SIM_SEED", "MOW_SIM_SEEDS", 300);
     let outcomes = std::thread::scope(|scope| {
         let halves = [0, 1].map(|skip| {
             let seeds = seeds.clone().skip(skip).step_by(2);
@@ -167,7 +193,20 @@ fn every_seed_keeps_what_must_hold() {
 #[test]
 fn a_large_run_keeps_what_must_hold() {
     let phases = number_of("MOW_SIM_LARGE").unwrap_or(200);
-    let mut dice = Dice::new(phases);
+    for seed in seeds("MOW_SIM_LARGE_SEED", "MOW_SIM_LARGE_SEEDS", 1) {
+        let began = Instant::now();
+        let mut tally = Tally::default();
+        let outcome = run_large(seed, phases, &mut tally);
+        println!("{phases} phases, seed {seed}: {:.0} s, {tally:?}", began.elapsed().as_secs_f32());
+        if let Err(problem) = outcome {
+            let variables = format!("MOW_SIM_LARGE={phases} MOW_SIM_LARGE_SEED={seed}");
+            panic!("{problem}\n{}", again(&variables));
+        }
+    }
+}
+
+fn run_large(seed: u64, phases: u64, tally: &mut Tally) -> Result<(), String> {
+    let mut dice = Dice::new(phases + seed);
     let mut script = Script::of(&mut dice, phases, usize::try_from(phases / 10 + 1).unwrap());
     script.settings.circuit_breaker = 0;
     script.settings.max_agents = usize::try_from(phases / 5 + 1).unwrap();
@@ -180,13 +219,15 @@ fn a_large_run_keeps_what_must_hold() {
         stops: 1,
         refusals: 0,
         stalls: phases / 10,
+        zombies: 5,
+        clocks: phases / 10,
+        full: 3,
+        unheard: phases,
     };
     let mut sim = Sim::new(dice, script);
     let outcome = sim.run();
-    let mut tally = Tally::default();
-    sim.count(&mut tally);
-    println!("{tally:?}");
-    outcome.unwrap();
+    sim.count(tally);
+    outcome
 }
 
 /// A fifth of a phase is research, 15 % planning, the rest work.

@@ -1,3 +1,5 @@
+//! Lines of commits and merges, with real git.
+
 use super::*;
 use crate::test_repository::Repository;
 

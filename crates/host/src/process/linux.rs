@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::{ProcessError, Started, TOKEN};
+use super::{ProcessError, Started};
 
 /// How long killed processes may take to be gone.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
@@ -69,14 +69,14 @@ pub(super) fn wait_end(process: Started) -> io::Result<()> {
     }
 }
 
-pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
+pub(super) fn end_marked(mark: &str, grace: Duration) -> Result<usize, ProcessError> {
     let start = Instant::now();
     let kill_at = start + grace;
     let give_up_at = kill_at + KILLED_WITHIN;
     let mut asked = BTreeSet::new();
     let mut empty_looks = 0;
     while empty_looks < EMPTY_LOOKS {
-        let targets = find(token, &asked).map_err(|source| ProcessError::Look { source })?;
+        let targets = find(mark, &asked).map_err(|source| ProcessError::Look { source })?;
         if targets.is_empty() {
             empty_looks += 1;
             continue;
@@ -85,7 +85,7 @@ pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessEr
         let now = Instant::now();
         if now >= give_up_at {
             let pids = targets.iter().map(|target| target.process.pid).collect();
-            return Err(ProcessError::Left { token: token.to_owned(), pids });
+            return Err(ProcessError::Left { mark: mark.to_owned(), pids });
         }
         let signal = if now < kill_at { Signal::TERM } else { Signal::KILL };
         for target in &targets {
@@ -170,17 +170,16 @@ pub(crate) fn cpu_of_tree(leader: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 1_000 / per_second))
 }
 
-/// Finds the living processes that carry the token or stand below one that does.
+/// Finds the living processes that carry the mark or stand below one that does.
 ///
-/// Those found before count as marked: who dropped the token is known by its parent alone, and that
+/// Those found before count as marked: who dropped the mark is known by its parent alone, and that
 /// may have ended since.
-fn find(token: &str, before: &BTreeSet<Started>) -> io::Result<Vec<Target>> {
-    let wanted = format!("{TOKEN}={token}");
+fn find(mark: &str, before: &BTreeSet<Started>) -> io::Result<Vec<Target>> {
     let stats: BTreeMap<u32, Stat> =
         pids()?.into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
     let is_marked = |&(&pid, stat): &(&u32, &Stat)| {
         before.contains(&Started { pid, start_time: stat.start_time })
-            || carries(pid, wanted.as_bytes())
+            || carries(pid, mark.as_bytes())
     };
     let marked: BTreeSet<u32> = stats.iter().filter(is_marked).map(|(&pid, _)| pid).collect();
     let mut targets = Vec::new();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{ProcessError, Started, TOKEN};
+use super::{ProcessError, Started};
 
 /// How long killed processes may take to be gone.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
@@ -36,18 +36,18 @@ pub(super) fn wait_end(process: Started) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
+pub(super) fn end_marked(mark: &str, grace: Duration) -> Result<usize, ProcessError> {
     let kill_at = Instant::now() + grace;
     let give_up_at = kill_at + KILLED_WITHIN;
     let mut asked = std::collections::BTreeSet::new();
     loop {
-        let pids = find(token).map_err(|source| ProcessError::Look { source })?;
+        let pids = find(mark).map_err(|source| ProcessError::Look { source })?;
         let now = Instant::now();
         if pids.is_empty() {
             return Ok(asked.len());
         }
         if now >= give_up_at {
-            return Err(ProcessError::Left { token: token.to_owned(), pids });
+            return Err(ProcessError::Left { mark: mark.to_owned(), pids });
         }
         let signal = if now < kill_at { Signal::TERM } else { Signal::KILL };
         for pid in pids {
@@ -80,11 +80,10 @@ pub(crate) fn wait_for_programs(
 }
 
 /// Finds processes by the environment that `ps` prints after their command.
-fn find(token: &str) -> io::Result<Vec<u32>> {
+fn find(mark: &str) -> io::Result<Vec<u32>> {
     let output = Command::new("ps").args(["-A", "-E", "-ww", "-o", "pid=,command="]).output()?;
-    let wanted = format!("{TOKEN}={token}");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let marked = text.lines().filter(|line| line.split_whitespace().any(|word| word == wanted));
+    let marked = text.lines().filter(|line| line.split_whitespace().any(|word| word == mark));
     let pids = marked.filter_map(|line| line.split_whitespace().next()?.parse().ok());
     Ok(pids.filter(|pid| *pid != std::process::id()).collect())
 }

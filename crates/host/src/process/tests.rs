@@ -124,6 +124,15 @@ fn the_life_lock_keeps_a_second_worker_out() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn who_is_left_without_the_lock_is_ended_too() {
+    let (dir, token) = (tempfile::tempdir().unwrap(), token("without-lock"));
+    // What an agent starts has the token, and closes what it does not know.
+    let mut left = start(&token, "echo ready; exec sleep 120");
+    see_off(&dir.path().join("lock"), &token, Duration::from_secs(60)).unwrap();
+    assert!(left.try_wait().unwrap().is_some());
+}
+
+#[test]
 fn names_of_programs_do_not_confuse() {
     let rest = " T 7 6 1 0 -1 4194560 1 0 0 0 1 2 3 4 20 0 1 0 98765 1 1";
     let plain = linux::parse_stat(&format!("12 (sh){rest}")).unwrap();

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) struct AnswerArgs {
     /// The number of the question, from `mow inbox`
     id: u32,
-    /// One of the choices, by its word, its beginning or its number, or any text where there are none
+    /// One of the choices, by its word, its beginning or its number, or any text where that will do
     #[arg(required = true)]
     text: Vec<String>,
 }
@@ -175,7 +175,7 @@ pub(super) fn answer(context: &Context, args: &AnswerArgs) -> Result<Output, Fai
 pub(super) fn verdict(context: &Context, args: &VerdictArgs, yes: bool) -> Result<Output, Failure> {
     let (run, item) = open(context, args.id)?;
     let Some(text) = item.ask.verdict(yes).map(str::to_owned) else {
-        let message = format!("question {} has no choices: it wants a text", args.id);
+        let message = format!("question {} is not answered by yes or no", args.id);
         return Err(Failure::refused(message).hint(command_for(&item)));
     };
     leave(context, &run, args.id, text)

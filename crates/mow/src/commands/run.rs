@@ -132,7 +132,8 @@ fn lead(
     } else {
         notice(&format!("run {run} goes on"));
     }
-    let mut face = face::Shown::new(is_terminal && !args.plain, context.wants_json());
+    let rings = mow_engine::site::config(project)?.value("notify.bell") == Some(&true.into());
+    let mut face = face::Shown::new(is_terminal && !args.plain, context.wants_json(), rings);
     let lead = session.run(&mut face, is_terminal && !args.plain)?;
     end(&run, &lead, face.began())
 }

@@ -2,6 +2,7 @@
 
 /// Each page by the command it is about.
 pub(super) const PAGES: &[(&str, &str)] = &[
+    ("agents", include_str!("../../help/agents.md")),
     ("answer", include_str!("../../help/answer.md")),
     ("approve", include_str!("../../help/approve.md")),
     ("cancel", include_str!("../../help/cancel.md")),
@@ -14,6 +15,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("config-ensure-section", include_str!("../../help/config-ensure-section.md")),
     ("config-get", include_str!("../../help/config-get.md")),
     ("config-set", include_str!("../../help/config-set.md")),
+    ("cost", include_str!("../../help/cost.md")),
     ("current-timestamp", include_str!("../../help/current-timestamp.md")),
     ("dashboard", include_str!("../../help/dashboard.md")),
     ("demo", include_str!("../../help/demo.md")),
@@ -37,6 +39,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("message", include_str!("../../help/message.md")),
     ("milestone", include_str!("../../help/milestone.md")),
     ("pause", include_str!("../../help/pause.md")),
+    ("peer", include_str!("../../help/peer.md")),
     ("phase", include_str!("../../help/phase.md")),
     ("phase-plan-index", include_str!("../../help/phase-plan-index.md")),
     ("phases", include_str!("../../help/phases.md")),

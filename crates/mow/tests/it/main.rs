@@ -3,10 +3,12 @@
 //! Every call is a real process in a project of its own, with nothing of the machine's settings
 //! around it. [`table`] holds the form most tests are written in.
 
+mod agents;
 mod chat_log;
 mod close_shop;
 mod commit;
 mod corpus;
+mod cost;
 mod dashboard;
 mod demo;
 mod doctor;

@@ -14,6 +14,7 @@ mod failures;
 mod kills;
 mod liar;
 mod merging;
+mod notices;
 mod people;
 mod places;
 mod projects;

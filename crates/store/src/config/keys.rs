@@ -16,7 +16,7 @@ const TWINS: [(&str, &str); 9] = [
 ];
 
 /// Known settings beside those of [`TWINS`]; a star stands for any keys below.
-const KNOWN: [&str; 46] = [
+const KNOWN: [&str; 48] = [
     "model_profile",
     "model_overrides.*",
     "parallelization.enabled",
@@ -57,6 +57,8 @@ const KNOWN: [&str; 46] = [
     "worktree.name",
     "worktree.backend",
     "roles.*",
+    "permissions.allow",
+    "permissions.deny",
     "agents.*",
     "budget.run_usd",
     "budget.phase_usd",
@@ -136,7 +138,7 @@ pub fn default_of(path: &str) -> Option<Value> {
         "multi_phase.lookahead" => json!("research"),
         "messages.events" => json!("verbose"),
         "multi_phase.stuck_after_min" => json!(10),
-        "messages.ack_timeout_s" => json!(30),
+        "messages.ack_timeout_s" | "agents.retry_s" => json!(30),
         "messages.blocker_timeout_s" => json!(120),
         "worker.blocker_mode" => json!("skip"),
         _ => return None,

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::replace::{self, Old};
-use super::{DiskError, Lock, sync_parent};
+use super::{DiskError, Lock, calls, sync_parent};
 
 /// How to append.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +67,7 @@ fn extend(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
         Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file")),
         Err(_) => true,
     };
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    let file = calls::open(OpenOptions::new().read(true).append(true).create(true), path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::with_capacity(line.len() + 2);
     if !ends_whole(&file, length)? {
@@ -76,14 +76,14 @@ fn extend(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
     bytes.extend_from_slice(line);
     bytes.push(b'\n');
     failpoint::reach_torn("disk.line.torn", || drop((&file).write_all(&bytes[..bytes.len() / 2])));
-    if let Err(error) = file.write_all(&bytes) {
+    if let Err(error) = calls::append(&file, path, &bytes) {
         // A full disk may have taken the first half of the line.
-        file.set_len(length).ok();
+        calls::cut(&file, path, length).ok();
         return Err(error);
     }
     failpoint::reach("disk.line.written");
     if durable {
-        file.sync_data()?;
+        calls::sync(&file, path)?;
     }
     Ok(created)
 }

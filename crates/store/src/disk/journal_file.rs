@@ -3,8 +3,9 @@
 //! It is not under the project's lock: each journal has its own, on the file itself, so that the
 //! processes of a run never wait for a person's command. Knows nothing of what the lines say.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,20 +13,22 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use super::lock::{lock_within, refused};
-use super::{DiskError, sync_parent};
+use super::{DiskError, calls, sync_parent};
 
 /// A file that only grows, open for reading and appending.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
     file: File,
     path: PathBuf,
+    /// Set when a sync failed; see [`Self::sync`].
+    is_lost: Cell<bool>,
 }
 
 impl JournalFile {
     /// Opens the file and makes an empty one if there is none. A symbolic link is refused.
     pub(crate) fn open(path: &Path) -> Result<Self, DiskError> {
         let file = open(path, true).map_err(DiskError::io("open", path))?;
-        Ok(Self { file, path: path.to_path_buf() })
+        Ok(Self { file, path: path.to_path_buf(), is_lost: Cell::new(false) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -81,17 +84,29 @@ impl JournalFile {
 
     /// Writes bytes at the end; when that fails, some of them may be there.
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<(), DiskError> {
-        (&self.file).write_all(bytes).map_err(DiskError::io("append to", &self.path))
+        calls::append(&self.file, &self.path, bytes).map_err(DiskError::io("append to", &self.path))
     }
 
-    /// Cuts the file back to a length.
+    /// Cuts the file back to a length, durably: what is written next could otherwise be on disk
+    /// before the cut is, with the rest of what was there behind it.
     pub(crate) fn cut(&self, length: u64) -> Result<(), DiskError> {
-        self.file.set_len(length).map_err(DiskError::io("cut", &self.path))
+        calls::cut(&self.file, &self.path, length).map_err(DiskError::io("cut", &self.path))?;
+        self.sync()
     }
 
     /// Makes the content durable.
+    ///
+    /// After a failure the kernel may forget what it could not write and call the next sync a
+    /// success, so there must be no next one: [`Self::is_lost`] says so from then on.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
-        self.file.sync_data().map_err(DiskError::io("sync", &self.path))
+        let synced = sync(&self.file, &self.path);
+        self.is_lost.set(self.is_lost.get() || synced.is_err());
+        synced
+    }
+
+    /// Returns whether nobody knows what of the file is on disk.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.get()
     }
 
     /// Makes the file's name durable.
@@ -101,16 +116,19 @@ impl JournalFile {
 }
 
 fn open(path: &Path, create: bool) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(create)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(create);
+    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    let file = calls::open(&options, path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"))
+}
+
+/// Makes the content of a file durable, whoever wrote it.
+pub(crate) fn sync(file: &File, path: &Path) -> Result<(), DiskError> {
+    calls::sync(file, path).map_err(DiskError::io("sync", path))
 }
 
 /// Reads all bytes of a file from a position to the end.

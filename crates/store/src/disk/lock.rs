@@ -5,6 +5,7 @@
 //! one is killed. The notes are `<pid> <command>\n<temporary file>\0`, written over the old ones
 //! without ever shortening the file. Nothing depends on them for safety.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -16,7 +17,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{DiskError, TEMP_PREFIX, sync_parent};
+use super::{DiskError, TEMP_PREFIX, calls, create_missing, sync_parent};
 
 /// The longest notes that are read: a line about the holder and the longest path there can be.
 const NOTES_BYTES_MAX: usize = 8192;
@@ -49,6 +50,8 @@ pub struct Lock {
     path: PathBuf,
     /// The note about this holder; `None` when a directory is locked, which can carry no notes.
     holder_note: Option<Vec<u8>>,
+    /// Whether a name was given that may not be durable, and never will be by another sync.
+    in_doubt: Cell<bool>,
 }
 
 impl Drop for Lock {
@@ -92,7 +95,8 @@ impl Lock {
             // another file of the same name, and there would be two holders.
             if is_still_at(&file, path) {
                 let holder_note = can_note.then(holder_note);
-                let lock = Self { file, path: path.to_path_buf(), holder_note };
+                let in_doubt = Cell::new(false);
+                let lock = Self { file, path: path.to_path_buf(), holder_note, in_doubt };
                 lock.clear_up();
                 lock.note(b"")?;
                 return Ok(lock);
@@ -107,6 +111,15 @@ impl Lock {
         self.note(temp.as_os_str().as_bytes())
     }
 
+    /// Remembers that a sync failed: what is there now must be written anew to be durable.
+    pub(super) fn doubt(&self) {
+        self.in_doubt.set(true);
+    }
+
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.in_doubt.get()
+    }
+
     /// Erases the note about the temporary file.
     pub(super) fn forget_temp(&self) {
         // A note that stays is harmless: the next holder looks for a file that is not there.
@@ -118,7 +131,8 @@ impl Lock {
             return Ok(());
         };
         let notes = [holder_note, temp, b"\0"].concat();
-        self.file.write_all_at(&notes, 0).map_err(DiskError::io("write lock", &self.path))
+        calls::write_over(&self.file, &self.path, &notes)
+            .map_err(DiskError::io("write lock", &self.path))
     }
 
     /// Finishes what a holder left behind that was killed in the middle.
@@ -128,7 +142,7 @@ impl Lock {
         let Some(temp) = read_notes(&self.file).and_then(|notes| parse_temp(&notes)) else {
             return;
         };
-        fs::remove_file(&temp).ok();
+        calls::remove_file(&temp).ok();
         failpoint::reach("disk.cleared");
         // It may have died between renaming and syncing; this holder may build on what it sees.
         sync_parent(&temp).ok();
@@ -139,12 +153,12 @@ impl Lock {
 fn open(path: &Path) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    match options.open(path) {
+    match calls::open(&options, path) {
         Ok(file) => Ok((file, true)),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok((File::open(path)?, false)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(path.parent().unwrap_or(path))?;
-            Ok((options.open(path)?, true))
+            create_missing(path.parent().unwrap_or(path))?;
+            Ok((calls::open(&options, path)?, true))
         }
         Err(error) => Err(error),
     }

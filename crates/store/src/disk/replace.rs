@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::process;
 
-use super::{Change, DiskError, Lock, TEMP_PREFIX, sync_parent};
+use super::{Change, DiskError, Lock, TEMP_PREFIX, calls, sync_parent};
 
 /// The bits of a mode that are kept.
 const MODE_MASK: u32 = 0o777;
@@ -55,7 +55,7 @@ pub(super) fn put(
     old: Option<&Old>,
     bytes: &[u8],
 ) -> Result<Change, DiskError> {
-    if old.is_some_and(|old| old.bytes == bytes) {
+    if old.is_some_and(|old| old.bytes == bytes) && !lock.is_in_doubt() {
         return Ok(Change::Unchanged);
     }
     // A rename would go over a write-protected file without asking; its owner protected it.
@@ -79,36 +79,38 @@ fn swap(
     let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
     failpoint::reach("disk.temp.noted");
-    let swapped = fill(&temp, like, bytes).and_then(|()| fs::rename(&temp, path));
+    let swapped = fill(&temp, like, bytes).and_then(|()| calls::rename(&temp, path));
     if let Err(error) = swapped {
-        fs::remove_file(&temp).ok();
+        calls::remove_file(&temp).ok();
         lock.forget_temp();
         return Err(DiskError::io("write", path)(error));
     }
     failpoint::reach("disk.renamed");
-    sync_parent(path)?;
+    sync_parent(path).inspect_err(|_| lock.doubt())?;
     failpoint::reach("disk.named");
     lock.forget_temp();
     Ok(Change::Written)
 }
 
-/// Creates a temporary file with all that it needs to take the place of another.
 /// Returns a number nobody can guess; the standard library's hasher is seeded by the system.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
 
+/// Creates a temporary file with all that it needs to take the place of another.
 fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
     let mode = like.map_or(MODE_NEW, |like| like.mode() & MODE_MASK);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temp)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(mode);
+    let file = calls::open(&options, temp)?;
     if let Some(like) = like {
         keep_owner_and_mode(&file, like)?;
     }
     let half = &bytes[..bytes.len() / 2];
     failpoint::reach_torn("disk.temp.torn", || drop((&file).write_all(half)));
-    file.write_all(bytes)?;
+    calls::append(&file, temp, bytes)?;
     failpoint::reach("disk.temp.written");
-    file.sync_data()?;
+    calls::sync(&file, temp)?;
     failpoint::reach("disk.temp.synced");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::place::Place;
 use super::{Header, JournalError, Record};
-use crate::disk::{DiskError, read_from};
+use crate::disk::{DiskError, read_from, sync};
 
 /// How often a file is read again that changes while it is read.
 const READS_MAX: usize = 5;
@@ -68,7 +68,7 @@ impl Tail {
         let records = self.read(&file)?;
         if self.sync && self.place.offset != before {
             self.unsynced = true;
-            file.sync_data().map_err(|error| self.io("sync", error))?;
+            sync(&file, &self.path)?;
             self.unsynced = false;
         }
         Ok(records)

@@ -1,33 +1,15 @@
 //! What the engine writes is what the readers of this crate find again.
 
-use mow_core::item::Answer;
-
 use super::*;
 use crate::{phase_files, summary as summary_file};
 
-const ABOUT: About<'_> = About {
+pub(super) const ABOUT: About<'_> = About {
     number: "3",
     dir: "03-search",
     name: "Search",
     goal: "People find things",
     now: "2026-01-02T03:04:05.000Z",
 };
-
-fn answer(question: &str, text: &str) -> Answer {
-    Answer { key: "k".to_owned(), question: question.to_owned(), text: text.to_owned() }
-}
-
-#[test]
-fn a_context_holds_decisions_discretion_and_what_is_for_later() {
-    let answers = [
-        answer("Which index?", "A trie:\nfast | small"),
-        answer("Free?", "Names"),
-        answer("Later?", "Fuzzy search"),
-    ];
-    let read = phase_files::parse_context(&context(&ABOUT, &answers));
-    assert!(format!("{read:?}").contains("A trie: fast | small"), "{read:?}");
-    assert!(format!("{read:?}").contains("Fuzzy search"), "{read:?}");
-}
 
 fn evidence() -> Evidence {
     let hash = |digit: &str| digit.repeat(40);

@@ -68,7 +68,7 @@ fn a_phase_that_waits_says_for_what() {
     lead.hold = Hold::Draining;
     assert_eq!(why(&lead, "3"), "nothing new is started");
     lead.breaker = true;
-    assert_eq!(why(&lead, "3"), "too many phases failed, so nothing is started");
+    assert_eq!(why(&lead, "3"), "nothing is started until a person has decided");
 }
 
 #[test]

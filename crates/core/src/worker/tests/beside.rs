@@ -26,6 +26,7 @@ impl Hands {
             through: None,
             after: Vec::new(),
             clear: vec![crate::touch::EVERYTHING.to_owned()],
+            spent: crate::money::Money::default(),
             checked: false,
             ignored: None,
         };

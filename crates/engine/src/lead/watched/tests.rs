@@ -1,3 +1,5 @@
+//! When it is known what the ref contains, and when it is not.
+
 use super::*;
 
 fn phase(number: &str) -> PhaseNumber {

@@ -216,7 +216,7 @@ impl Disk {
                 }
                 return Outcome::Verdict { verdict };
             }
-            Role::Executor => {}
+            Role::Discusser | Role::Executor => {}
         }
         Outcome::Done
     }
@@ -327,5 +327,6 @@ fn roll_settings(dice: &mut Dice, troubles: u64) -> Settings {
         wall_max_ms: (troubles > 0 && dice.below(6) == 0).then_some(90_000),
         roles,
         side_by_side: dice.below(3) > 0,
+        retry_ms: None,
     }
 }

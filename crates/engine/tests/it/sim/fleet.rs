@@ -36,6 +36,26 @@ pub(crate) struct Process {
     pub(crate) hangs: bool,
     /// What reached it while it was stopped; `None` while it runs.
     pub(crate) frozen: Option<Vec<Happening>>,
+    /// Whether it was to be ended in vain, so that nobody counts on it any more.
+    pub(crate) zombie: bool,
+    /// What its clock says.
+    pub(crate) clock: Skew,
+}
+
+/// How far a clock is from the truth: that of one process, set when it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Skew(pub(crate) i64);
+
+impl Skew {
+    /// Returns what the clock shows.
+    pub(crate) fn shown(self, now: u64) -> u64 {
+        now.checked_add_signed(self.0).expect("the world is old enough")
+    }
+
+    /// Returns when the clock shows a time.
+    pub(crate) fn meant(self, shown: u64) -> u64 {
+        shown.saturating_add_signed(-self.0)
+    }
 }
 
 /// What a batch left to be done.
@@ -92,7 +112,7 @@ impl World<Worker> for Desk<'_> {
 }
 
 impl Process {
-    pub(crate) fn new(deaf: bool, hangs: bool) -> Self {
+    pub(crate) fn new(deaf: bool, hangs: bool, clock: Skew) -> Self {
         Self {
             worker: Worker::default(),
             journal: Vec::new(),
@@ -100,6 +120,8 @@ impl Process {
             deaf,
             hangs,
             frozen: None,
+            zombie: false,
+            clock,
         }
     }
 
@@ -107,9 +129,11 @@ impl Process {
     pub(crate) fn feed(&mut self, inputs: Vec<Input>, now: u64, cut: Cut) -> Batch {
         let before = self.journal.len();
         let Self { worker, journal, .. } = self;
-        let mut desk = Desk { inputs, now, cut, journal, effects: Vec::new(), wake: None };
+        let time = self.clock.shown(now);
+        let mut desk = Desk { inputs, now: time, cut, journal, effects: Vec::new(), wake: None };
         let crashed = drive(worker, &mut desk).is_err();
         let Desk { effects, wake, .. } = desk;
+        let wake = wake.map(|at| self.clock.meant(at));
         self.alive &= !crashed;
         let effects = if crashed { Vec::new() } else { effects };
         let new = &self.journal[before..];
@@ -129,6 +153,13 @@ impl Process {
     /// Returns the number of its last record.
     pub(crate) fn last_seq(&self) -> u64 {
         self.journal.len() as u64
+    }
+
+    /// Finds whether an effect was begun that is not written down.
+    pub(crate) fn check_intended(&self, id: u64) -> Result<(), String> {
+        let is_it = |event: &Event| matches!(event, Event::Intended { id: of, .. } if *of == id);
+        let written = self.journal.iter().rev().any(|(_, event)| is_it(event));
+        if written { Ok(()) } else { Err(format!("effect {id} was not written down")) }
     }
 
     /// Finds whether its journal says something else than it thinks.

@@ -19,16 +19,13 @@ impl Sim {
             Effect::Start { brief } => self.start(brief),
             Effect::Tell { phase, attempt, note, .. } => {
                 for _ in 0..1 + self.dice.below(6) / 5 {
-                    let after = self.delay(3_000);
+                    let after = self.until_heard(3_000);
                     let (key, note) = ((*phase, *attempt), note.clone());
                     self.after(after, Happening::Told { key, note });
                 }
                 Outcome::Done
             }
-            Effect::End { phase, attempt } => {
-                self.die((*phase, *attempt));
-                Outcome::Done
-            }
+            Effect::End { phase, attempt } => self.end((*phase, *attempt)),
             Effect::Gather { phase, through, .. } => {
                 self.script.disks.get_mut(phase).unwrap().gather(*through);
                 // Reading all of a large roadmap again and again takes the time of the whole run.
@@ -77,8 +74,12 @@ impl Sim {
                 self.broken = Some(format!("phase {phase} starts at {base} without {dependency}"));
             }
         }
-        if self.processes.iter().any(|((of, _), process)| *of == phase && process.alive) {
-            self.broken = Some(format!("phase {phase} is prepared while a worker of it lives"));
+        let mut live = self.processes.range((phase, 0)..=(phase, u32::MAX));
+        if let Some((_, process)) = live.find(|(_, process)| process.alive) {
+            if !process.zombie {
+                self.broken = Some(format!("phase {phase} is prepared while a worker of it lives"));
+            }
+            return Outcome::Failed { reason: "an earlier worker is still alive".to_owned() };
         }
         if self.stumbles() {
             return Outcome::Failed { reason: "no space".to_owned() };
@@ -102,7 +103,8 @@ impl Sim {
         }
         let trouble = self.script.faults.worker > 0;
         let (deaf, hangs) = (self.dice.below(8) == 0, self.dice.below(8) == 0);
-        self.processes.insert(key, Process::new(trouble && deaf, trouble && hangs));
+        let clock = self.set_clock(0);
+        self.processes.insert(key, Process::new(trouble && deaf, trouble && hangs, clock));
         self.feed(key, vec![worker::Input::Begin { brief: brief.clone(), pid: 1 }]);
         Outcome::Done
     }
@@ -147,7 +149,7 @@ impl Sim {
         let batch = process.feed(inputs, now, cut);
         let (ended, hangs) = (process.worker.ended, process.hangs);
         if batch.reported {
-            let (generation, after) = (self.generation, self.delay(1_000));
+            let (generation, after) = (self.generation, self.until_heard(1_000));
             self.after(after, Happening::Tail { generation, key });
         }
         if batch.crashed {
@@ -178,10 +180,11 @@ impl Sim {
             }
             Effect::NoteStatus { .. } => {}
             _ => {
-                if let Err(problem) = self.check_beside(key, id, &effect) {
+                let intended = self.processes[&key].check_intended(id);
+                if let Err(problem) = intended.and_then(|()| self.check_beside(key, id, &effect)) {
                     self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
                 }
-                if matches!(effect, Effect::RunTask { .. }) {
+                if matches!(effect, Effect::RunTask { .. }) && !self.processes[&key].zombie {
                     self.check_apart(key.0);
                 }
                 let mut after = self.delay(if effect.is_long() { 20_000 } else { 1_000 });
@@ -204,8 +207,10 @@ impl Sim {
         let others = self.script.specs.iter().map(|spec| spec.number).filter(|n| *n != phase);
         let executes = |number: &PhaseNumber| {
             let attempts = self.processes.range((*number, 0)..=(*number, u32::MAX));
-            let is_at_it =
-                |process: &Process| process.alive && process.worker.stage >= Some(Stage::Execute);
+            // What a zombie does is for its own worktree; its phase was given up.
+            let is_at_it = |process: &Process| {
+                process.alive && !process.zombie && process.worker.stage >= Some(Stage::Execute)
+            };
             let status = lead.phases.get(number).map(|track| track.status);
             let waits = matches!(status, Some(Status::Complete | Status::Merging));
             // While its merge waited for a person it held nobody back.
@@ -279,7 +284,7 @@ impl Sim {
         self.die(key);
     }
 
-    fn die(&mut self, key: Key) {
+    pub(crate) fn die(&mut self, key: Key) {
         if let Some(process) = self.processes.get_mut(&key).filter(|process| process.alive) {
             process.alive = false;
             self.mourn(key);
@@ -301,7 +306,11 @@ impl Sim {
             let old = (key.0, 1 + u32::try_from(self.dice.below(u64::from(key.1) - 1)).unwrap());
             self.cursors.remove(&old);
             self.read_on(old);
-            self.inbox.push(Input::Gone { phase: old.0, attempt: old.1 });
+            let (phase, attempt) = old;
+            let signs = "it is of yesterday".to_owned();
+            self.inbox.push(Input::Hung { phase, attempt, signs });
+            self.inbox.push(Input::Awake { phase, attempt });
+            self.inbox.push(Input::Gone { phase, attempt });
         }
     }
 
@@ -334,6 +343,9 @@ impl Sim {
         let key = (phase, track.attempt);
         let Some(process) = self.processes.get(&key) else { return Ok(()) };
         if track.status.holds_slot() {
+            return Ok(());
+        }
+        if process.zombie {
             return Ok(());
         }
         if process.alive {

@@ -70,7 +70,7 @@ impl Sim {
 
     pub(crate) fn command(&mut self, command: Command) {
         self.commands.push(command);
-        let (generation, after) = (self.generation, self.delay(2_000));
+        let (generation, after) = (self.generation, self.until_heard(2_000));
         self.after(after, Happening::ReadCommands { generation });
     }
 

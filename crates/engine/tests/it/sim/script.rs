@@ -29,6 +29,14 @@ pub(crate) struct Faults {
     pub(crate) refusals: u64,
     /// A command shows no sign of life for a long time, or a worker is stopped.
     pub(crate) stalls: u64,
+    /// A worker that is stopped cannot be ended, and goes on after it was given up.
+    pub(crate) zombies: u64,
+    /// A process is started with a clock that somebody has set, back or forth.
+    pub(crate) clocks: u64,
+    /// The disk is full when the lead wants to write, for a while.
+    pub(crate) full: u64,
+    /// A note that something was written gets lost.
+    pub(crate) unheard: u64,
 }
 
 /// One simulated run.
@@ -69,6 +77,10 @@ impl Script {
             stops: dice.below(2),
             refusals: dice.below(2),
             stalls: dice.below(4),
+            zombies: dice.below(3),
+            clocks: dice.below(4),
+            full: dice.below(3),
+            unheard: dice.below(8),
         };
         script
     }

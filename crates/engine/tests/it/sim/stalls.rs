@@ -1,13 +1,17 @@
 //! What shows no sign of life in the simulated world: commands, and workers that somebody stopped.
 
-use mow_core::lead::Input;
+use mow_core::lead::{Input, Outcome};
 use mow_core::worker::{self, Effect, apart};
 
-use super::fleet::Key;
+use super::fleet::{Key, Skew};
 use super::world::{Happening, Sim};
 
 /// How long something stands still if nobody does anything about it.
 const LONG: u64 = 400_000;
+/// After how long a loop looks by itself.
+const LOOK_EVERY: u64 = 5_000;
+/// How far a clock is set back or forth at most: eleven days.
+const SKEW_MAX: u64 = 1_000_000_000;
 
 impl Sim {
     pub(crate) fn stalls(&mut self) -> bool {
@@ -65,6 +69,49 @@ impl Sim {
         for happening in backlog {
             self.happen(happening);
         }
+    }
+
+    /// Ends a worker for the lead, if that is possible.
+    pub(crate) fn end(&mut self, key: Key) -> Outcome {
+        let process = self.processes.get_mut(&key).filter(|process| process.alive);
+        let Some(process) = process else { return Outcome::Done };
+        let is_stubborn = process.frozen.is_some() && self.script.faults.zombies > 0;
+        if is_stubborn && self.dice.below(2) == 0 {
+            self.script.faults.zombies -= 1;
+            // It ends by itself once it has gone on, since nobody tells it any more.
+            (process.zombie, process.hangs) = (true, false);
+            if process.worker.ended {
+                self.after(LONG, Happening::Exit { key });
+            }
+            let reason = "it hangs in the kernel".to_owned();
+            return Outcome::Failed { reason };
+        }
+        self.die(key);
+        Outcome::Done
+    }
+
+    /// Returns how long it takes until somebody reads what was written: at once, or when the one who
+    /// was not told looks by itself.
+    pub(crate) fn until_heard(&mut self, max: u64) -> u64 {
+        let after = self.delay(max);
+        if self.script.faults.unheard > 0 && self.dice.below(5) == 0 {
+            self.script.faults.unheard -= 1;
+            return after + LOOK_EVERY;
+        }
+        after
+    }
+
+    /// Sets the clock of a process that starts, which was never before a time.
+    pub(crate) fn set_clock(&mut self, last: u64) -> Skew {
+        let mut skew = 0;
+        if self.script.faults.clocks > 0 && self.dice.below(3) == 0 {
+            self.script.faults.clocks -= 1;
+            let far = i64::try_from(self.dice.below(2 * SKEW_MAX)).unwrap();
+            skew = far - i64::try_from(SKEW_MAX).unwrap();
+        }
+        // As `Clock::from` does.
+        let least = i64::try_from(last).unwrap() - i64::try_from(self.now).unwrap();
+        Skew(skew.max(least))
     }
 
     /// Has the lead notice a worker that is stopped.

@@ -11,7 +11,7 @@ use mow_engine::drive::World;
 use mow_testkit::dice::Dice;
 
 use super::checks::Ledger;
-use super::fleet::{Key, Process};
+use super::fleet::{Key, Process, Skew};
 use super::script::Script;
 
 /// What happens at some time. A generation is the life of one lead: what belongs to an older one
@@ -72,7 +72,12 @@ pub(crate) enum Stop {
 pub(crate) struct Sim {
     pub(crate) dice: Dice,
     pub(crate) script: Script,
+    /// The true time.
     pub(crate) now: u64,
+    /// The lead's clock.
+    clock: Skew,
+    /// How often the lead still finds the disk full.
+    full: u64,
     queue: BTreeMap<(u64, u64), Happening>,
     ties: u64,
     pub(crate) generation: u32,
@@ -104,7 +109,9 @@ impl Sim {
         Self {
             dice,
             script,
-            now: 1_000_000,
+            now: 10_000_000_000,
+            clock: Skew::default(),
+            full: 0,
             queue: BTreeMap::new(),
             ties: 0,
             generation: 0,
@@ -198,6 +205,18 @@ impl Sim {
         crashes
     }
 
+    /// Decides whether there is no room for what the lead wants to write. It then ends, and the ones
+    /// after it do, until somebody has made room.
+    fn is_full(&mut self) -> bool {
+        if self.full == 0 && self.script.faults.full > 0 && self.dice.below(80) == 0 {
+            self.script.faults.full -= 1;
+            self.full = 1 + self.dice.below(4);
+        }
+        let is_full = self.full > 0;
+        self.full -= u64::from(is_full);
+        is_full
+    }
+
     /// Starts a lead from the journal, after the last one is gone.
     pub(crate) fn recover(&mut self) -> Result<Lead, String> {
         self.generation += 1;
@@ -210,6 +229,7 @@ impl Sim {
         if lead != self.ledger.lead {
             return Err("the journal gives another lead".to_owned());
         }
+        self.clock = self.set_clock(self.journal.last().map_or(0, |(at, _)| *at));
         self.check_recovery(&lead)?;
         self.commands_read = lead.commands_through.unwrap_or(0);
         self.inbox.clear();
@@ -239,10 +259,11 @@ impl Sim {
     /// had been.
     fn check_recovery(&self, lead: &Lead) -> Result<(), String> {
         let take_up = Input::TakeUp { settings: self.script.settings.clone() };
+        let now = self.clock.shown(self.now);
         let mut once = lead.clone();
-        step(&mut once, Some(&take_up), self.now);
+        step(&mut once, Some(&take_up), now);
         let mut twice = once.clone();
-        step(&mut twice, Some(&take_up), self.now);
+        step(&mut twice, Some(&take_up), now);
         if once == twice { Ok(()) } else { Err("recovering twice is not once".to_owned()) }
     }
 
@@ -298,11 +319,12 @@ impl World<Lead> for Sim {
     type Error = Stop;
 
     fn now(&mut self) -> u64 {
-        self.now
+        self.clock.shown(self.now)
     }
 
     fn wait(&mut self, _: &Lead, until: Option<u64>) -> Result<Vec<Input>, Stop> {
         let generation = self.generation;
+        let until = until.map(|until| self.clock.meant(until));
         // Several inputs in one batch are as common as one.
         let patience = match self.script.times {
             None => self.dice.below(2) * self.dice.below(400),
@@ -333,8 +355,11 @@ impl World<Lead> for Sim {
     }
 
     fn record(&mut self, events: &[Event], now: u64) -> Result<(), Stop> {
-        if self.crashes() {
+        if self.crashes() || self.is_full() {
             return Err(Stop::Down);
+        }
+        if self.journal.last().is_some_and(|(last, _)| *last > now) {
+            return Err(Stop::Broken(format!("the lead's clock went back to {now}")));
         }
         let line = serde_json::to_string(events).unwrap();
         let events: Vec<Event> = serde_json::from_str(&line).unwrap();
@@ -352,6 +377,9 @@ impl World<Lead> for Sim {
     }
 
     fn release(&mut self, _: &Lead, (id, effect): (u64, Effect)) -> Result<(), Stop> {
+        if self.ledger.lead.open.get(&id) != Some(&effect) {
+            return Err(Stop::Broken(format!("{effect:?} is begun and not written down")));
+        }
         self.begin(id, effect);
         if self.crashes() { Err(Stop::Down) } else { Ok(()) }
     }

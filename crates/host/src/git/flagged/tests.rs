@@ -1,3 +1,5 @@
+//! Indexes of all versions, with real git.
+
 use super::*;
 use crate::test_repository::Repository;
 

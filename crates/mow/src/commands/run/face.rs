@@ -1,6 +1,6 @@
 //! Shows a run: bars that are drawn over again on a terminal, one line for each event elsewhere.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anstyle::Style;
 use mow_core::lead::{Event, Lead, Status, Track};
@@ -44,6 +44,8 @@ impl News {
 pub(super) struct Shown {
     live: bool,
     json: bool,
+    /// Whether a terminal rings when a person is needed.
+    rings: bool,
     began: Option<u64>,
     news: Vec<News>,
     /// How many lines the last drawing has.
@@ -51,8 +53,8 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(live: bool, json: bool) -> Self {
-        Self { live, json, began: None, news: Vec::new(), drawn: 0 }
+    pub(super) fn new(live: bool, json: bool, rings: bool) -> Self {
+        Self { live, json, rings, began: None, news: Vec::new(), drawn: 0 }
     }
 
     /// Returns when it was first shown.
@@ -75,9 +77,20 @@ impl Shown {
     }
 }
 
+/// Rings the bell of the terminal, if there is one.
+fn ring() {
+    let mut terminal = std::io::stderr();
+    if terminal.is_terminal() {
+        terminal.write_all(b"\x07").ok();
+    }
+}
+
 impl Face for Shown {
     fn show(&mut self, lead: &Lead, events: &[Event], now: u64) {
         self.began.get_or_insert(now);
+        if self.rings && events.iter().any(|event| matches!(event, Event::Asked { .. })) {
+            ring();
+        }
         if self.json {
             let lines = events.iter().map(|event| json!({ "at": now, "event": event }));
             return print(&lines.map(|line| format!("{line}\n")).collect::<String>());

@@ -206,6 +206,8 @@ fn a_target_that_conflicts_meanwhile_waits_for_one_command() {
     assert!(said.contains("main has commits that conflict in both (both added)"), "{said}");
     assert_eq!(main_of(&field), mine, "nothing moved");
     let command = between(&said, "To finish: ", "\n").to_owned();
+    // The lead may have written planning files between the stash and the checkout above.
+    field.git(&["checkout", "-q", "--force", "HEAD"]);
     paste(&field, &format!("{command} || true"));
     assert_eq!(field.git(&["rev-parse", "aside"]), aside, "the other branch is not touched");
     field.write("both", "rye and oats\n");

@@ -1,0 +1,30 @@
+//! Rules, and the rule that an answer for ever makes.
+
+use super::*;
+use serde_json::json;
+
+fn asked(rules: &str, tool: &str, input: &Value) -> Rule {
+    rule(&Config::parse(rules.as_bytes()).unwrap(), tool, input)
+}
+
+#[test]
+fn rules_name_tools_and_what_they_are_used_on() {
+    let rules = r#"{"permissions": {"allow": ["Read", "Bash(cargo test*)", "Bash(git * --stat)"],
+        "deny": ["Bash(*rm -rf*)"]}}"#;
+    let bash = |command: &str| asked(rules, "Bash", &json!({ "command": command }));
+    assert_eq!(asked(rules, "Read", &json!({})), Rule::Allowed);
+    assert_eq!(bash("cargo test -p core"), Rule::Allowed);
+    assert_eq!(bash("git log --stat"), Rule::Allowed);
+    assert_eq!(bash("cargo run"), Rule::Unknown);
+    assert_eq!(bash("cargo test; rm -rf /"), Rule::Denied);
+    assert_eq!(asked("{}", "Read", &json!({})), Rule::Unknown);
+}
+
+#[test]
+fn what_is_allowed_for_ever_is_just_that() {
+    let input = json!({ "command": "ls *.rs" });
+    let rules = json!({ "permissions": { "allow": [exact("Bash", &input)] } }).to_string();
+    assert_eq!(asked(&rules, "Bash", &input), Rule::Allowed);
+    assert_eq!(asked(&rules, "Bash", &json!({ "command": "ls x.rs" })), Rule::Unknown);
+    assert_eq!(asked(&rules, "Write", &input), Rule::Unknown);
+}

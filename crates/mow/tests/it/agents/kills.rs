@@ -1,0 +1,88 @@
+//! Agent, worker and lead are killed while a model thinks. The next run comes to the same end.
+
+use std::fs;
+use std::time::Duration;
+
+use mow_testkit::agents::Agent;
+use mow_testkit::field::{ALL, Going, kill, marked};
+use mow_testkit::llm::{Script, Step};
+use serde_json::json;
+
+use super::{Scene, done, executor, planned, role};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Two tasks; the model thinks at the end of the first, when its work is not committed yet.
+fn script() -> Script {
+    role("executor")
+        .step(Step::sh("echo grown >> crop-1"))
+        .step(done().hold("first"))
+        .step(Step::sh("echo grown >> crop-2"))
+        .step(done())
+}
+
+/// A run whose agent waits for its model.
+fn held() -> (Scene, Going) {
+    let casting = executor(Agent::Claude, json!({}));
+    let scene = Scene::new(&casting, &[planned(&["crop-1", "crop-2"])], vec![script()]);
+    let lead = scene.field.start(&ALL);
+    scene.llm.wait_for(|request| request.step == 1, PATIENCE);
+    (scene, lead)
+}
+
+/// The processes of agents, and whatever they started.
+fn agents(run: &str) -> Vec<u32> {
+    let is_agent = |pid: &u32| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"MOW_AGENT="))
+    };
+    marked(run).into_iter().filter(is_agent).collect()
+}
+
+fn is_sound(scene: &Scene) {
+    scene.field.inspect();
+    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    assert_eq!(scene.field.trailers("Mow-Task").len(), 2);
+}
+
+#[test]
+fn a_killed_agent_fails_its_task_and_the_next_run_does_it() {
+    let (scene, lead) = held();
+    let agents = agents(&scene.field.run_id());
+    assert!(!agents.is_empty());
+    agents.into_iter().for_each(kill);
+    let (status, said) = lead.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("claude") && said.contains("signal 9"), "{said}");
+    scene.llm.let_go("first");
+    scene.field.run_all();
+    is_sound(&scene);
+}
+
+#[test]
+fn a_killed_worker_is_replaced_and_its_agent_ended() {
+    let (scene, lead) = held();
+    let run = scene.field.run_id();
+    let before = agents(&run);
+    kill(scene.field.worker("01", 1));
+    scene.field.until_moved("1", "waiting");
+    scene.llm.let_go("first");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    assert!(agents(&run).iter().all(|pid| !before.contains(pid)));
+    is_sound(&scene);
+}
+
+#[test]
+fn a_killed_lead_leaves_worker_and_agent_at_work() {
+    let (scene, lead) = held();
+    let run = scene.field.run_id();
+    let before = (scene.field.worker("01", 1), agents(&run));
+    lead.kill();
+    let lead = scene.field.start(&ALL);
+    assert_eq!((scene.field.worker("01", 1), agents(&run)), before);
+    scene.llm.let_go("first");
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    is_sound(&scene);
+}

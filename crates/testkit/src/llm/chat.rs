@@ -1,0 +1,82 @@
+//! OpenAI's Chat Completions, whole and as a stream: what OpenCode and many others speak.
+
+use serde_json::{Value, json};
+
+use super::conversation::{Conversation, Reply, Who, Wire, entries, list, pieces, text_of};
+
+pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
+    let mut talk = Conversation {
+        model: text_of(&body["model"]),
+        is_streamed: body["stream"] == true,
+        ..Conversation::default()
+    };
+    for message in list(body, "messages")? {
+        let text = text_of(&message["content"]);
+        match message["role"].as_str() {
+            Some("user") => talk.add(Who::User, text),
+            Some("assistant") => talk.add(Who::Assistant, text),
+            Some("tool") => talk.add(Who::Tool, text),
+            Some("system" | "developer") => talk.add_system(&text),
+            role => return Err(format!("nobody knows the role {role:?}")),
+        }
+    }
+    for tool in entries(body, "tools") {
+        talk.offer(&tool["function"]["name"], false);
+    }
+    Ok(talk)
+}
+
+pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
+    let calls = (0..).zip(&reply.calls).map(|(index, call): (usize, _)| {
+        json!({
+            "index": index, "id": format!("call_{}", call.id), "type": "function",
+            "function": { "name": call.name, "arguments": call.input.to_string() },
+        })
+    });
+    let calls: Vec<Value> = calls.collect();
+    let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let usage = &reply.usage;
+    let input = usage.input + usage.cache_read;
+    let usage = json!({
+        "prompt_tokens": input,
+        "completion_tokens": usage.output,
+        "total_tokens": input + usage.output,
+        "prompt_tokens_details": { "cached_tokens": usage.cache_read },
+    });
+    let head = json!({ "id": format!("chatcmpl-{}", reply.id), "created": 0, "model": talk.model });
+    if !talk.is_streamed {
+        let mut whole = head;
+        let message = json!({ "role": "assistant", "content": reply.text, "tool_calls": calls });
+        whole["object"] = json!("chat.completion");
+        whole["choices"] = json!([{ "index": 0, "message": message, "finish_reason": finish }]);
+        whole["usage"] = usage;
+        return Wire::Whole(whole);
+    }
+    let chunk = |delta: Value, finish: Option<&str>| {
+        let mut chunk = head.clone();
+        chunk["object"] = json!("chat.completion.chunk");
+        chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        ("", chunk)
+    };
+    let mut events = vec![chunk(json!({ "role": "assistant", "content": "" }), None)];
+    let texts = pieces(&reply.text).into_iter().map(|piece| json!({ "content": piece }));
+    events.extend(texts.map(|delta| chunk(delta, None)));
+    events.extend(calls.iter().map(|call| chunk(json!({ "tool_calls": [call] }), None)));
+    let mut last = chunk(json!({}), Some(finish));
+    last.1["usage"] = usage;
+    events.push(last);
+    events.push(("", json!("[DONE]")));
+    Wire::Events(events)
+}
+
+/// A failure, as both protocols of OpenAI tell it.
+pub(super) fn error(status: u16, code: Option<&str>, message: &str) -> Value {
+    let (kind, usual) = match status {
+        401 => ("invalid_request_error", "invalid_api_key"),
+        400..=428 => ("invalid_request_error", "bad_request"),
+        429 => ("requests", "rate_limit_exceeded"),
+        _ => ("server_error", "server_error"),
+    };
+    let code = code.unwrap_or(usual);
+    json!({ "error": { "message": message, "type": kind, "code": code, "param": null } })
+}
