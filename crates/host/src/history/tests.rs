@@ -27,7 +27,7 @@ fn a_line_of_commits_tells_what_git_diff_tells() {
     assert_eq!(commits, [&tip, &second, &first]);
     assert_eq!(history.commits[0].value("Mow-Plan"), Some("01-01"));
     assert_eq!(history.commits[2].value("Mow-Task"), Some("01-01/1"));
-    assert_eq!(history.commits[2].parents, [base.clone()]);
+    assert_eq!(history.commits[2].parents, [base.as_str()]);
 
     let of_first = history.differing(&base, &first).unwrap();
     assert_eq!(names(&of_first), [("file", false), ("new", true)]);
