@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Returns the hash of some bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
@@ -14,8 +14,15 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// Returns the hash of some bytes as text.
 pub fn hex(bytes: &[u8]) -> String {
-    sha256(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("text can be extended");
-        text
-    })
+    String::from_utf8_lossy(&hex_bytes(bytes)).into_owned()
+}
+
+/// The same, as the bytes of that text: seals take thousands of steps.
+pub(crate) fn hex_bytes(bytes: &[u8]) -> [u8; 64] {
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(sha256(bytes)) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0xf)];
+    }
+    text
 }

@@ -224,6 +224,9 @@ pub struct Brief {
     /// Whether the plans were made and checked by the attempt just before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub checked: bool,
+    /// Whether git ignores the planning files, where the lead has asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<bool>,
 }
 
 fn one() -> usize {

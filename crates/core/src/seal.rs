@@ -18,20 +18,20 @@ pub const LINKS_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct Seals {
     root: String,
-    /// The links, the last one nearest to the root.
-    links: Vec<String>,
+    /// The links, as text, the last one nearest to the root.
+    links: Vec<[u8; 64]>,
 }
 
 impl Seals {
     /// Makes a chain of a secret that nobody else has.
     pub fn new(secret: &[u8; 32]) -> Self {
         let mut links = Vec::with_capacity(LINKS_MAX);
-        let mut link = hash::hex(secret);
+        let mut link = hash::hex_bytes(secret);
         for _ in 0..LINKS_MAX {
-            let next = hash::hex(link.as_bytes());
-            links.push(std::mem::replace(&mut link, next));
+            links.push(link);
+            link = hash::hex_bytes(&link);
         }
-        Self { root: link, links }
+        Self { root: text(&link).to_owned(), links }
     }
 
     /// Returns what links are checked against.
@@ -42,8 +42,12 @@ impl Seals {
     /// Returns the link of a number; `None` when the chain is not that long.
     pub fn link(&self, number: u64) -> Option<&str> {
         let at = LINKS_MAX.checked_sub(usize::try_from(number).ok()?.checked_add(1)?)?;
-        self.links.get(at).map(String::as_str)
+        self.links.get(at).map(text)
     }
+}
+
+fn text(link: &[u8; 64]) -> &str {
+    std::str::from_utf8(link).expect("it is made of digits")
 }
 
 /// Returns the number of a link in the chain of a root; `None` when it does not belong to it.
@@ -51,9 +55,9 @@ pub fn number(root: &str, link: &str) -> Option<u64> {
     if root.is_empty() || link.len() != root.len() {
         return None;
     }
-    let mut link = link.to_owned();
+    let mut link: [u8; 64] = link.as_bytes().try_into().ok()?;
     (0..LINKS_MAX as u64).find(|_| {
-        link = hash::hex(link.as_bytes());
-        link == root
+        link = hash::hex_bytes(&link);
+        link == root.as_bytes()
     })
 }

@@ -19,6 +19,7 @@ mod proof;
 mod roadmap;
 mod start;
 mod trial;
+mod watched;
 mod world;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::{self, Site};
+use effects::Repository;
 use world::LeadWorld;
 
 pub use gather::is_made_ahead;
@@ -233,7 +235,7 @@ pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, Engi
     if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
         return Ok(None);
     }
-    Ok(match merge::follow(&site, &lead.target, &lead.tip)? {
+    Ok(match merge::follow(&site, &lead.target, &lead.tip, &Repository::new(&site))? {
         Outcome::Refused { reason, command } => {
             Some(Behind { run, branch: lead.target, reason, command })
         }

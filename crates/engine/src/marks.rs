@@ -13,8 +13,8 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, Report};
 use mow_core::seal;
 use mow_core::worker::{Effect, Event, Evidence, FrozenPlan, Outcome};
-use mow_host::commit::{self, Trailed};
 use mow_host::git::Git;
+use mow_host::history::{History, Trailed};
 use mow_store::disk;
 use mow_store::journal::{self, JournalError, Record};
 use mow_store::run_files::RunDir;
@@ -199,8 +199,8 @@ pub(crate) struct Marks {
     pub(crate) commits: Vec<String>,
     /// Commits with a mark that does not count.
     pub(crate) forged: Vec<String>,
-    /// Whether the range begins at its base.
-    pub(crate) is_based: bool,
+    /// All commits after the base.
+    pub(crate) history: History,
 }
 
 impl Marks {
@@ -213,19 +213,17 @@ impl Marks {
     ) -> Result<Self, EngineError> {
         let mut marks = Self::default();
         // The newest comes first: what it undoes stands behind it.
-        for one in commit::trailed(git, &[&format!("{base}..{tip}")])? {
-            if one.is_boundary {
-                marks.is_based |= one.commit == base;
-                continue;
-            }
+        let history = History::load(git, base, tip)?;
+        for one in &history.commits {
             for (key, value) in &one.trailers {
                 let Some(mark) = parse_mark(key, value) else { continue };
-                match made(&one, &mark, whose, ledgers)? {
+                match made(one, &mark, whose, ledgers)? {
                     Made::No => marks.forged.push(one.commit.clone()),
-                    made => marks.take(&one, mark, value, made),
+                    made => marks.take(one, mark, value, made),
                 }
             }
         }
+        marks.history = history;
         Ok(marks)
     }
 

@@ -1,7 +1,7 @@
 //! Where a run takes place: the project, its worktrees, the files of the run.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use mow_core::money::{Budget, Money};
@@ -9,6 +9,7 @@ use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_store::config::Config;
 use mow_store::disk;
+use mow_store::manifest::Manifest;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 use mow_store::worktree_home::Home;
@@ -30,6 +31,21 @@ pub fn budget(config: &Config, of: &str) -> Budget {
     Budget { micro_usd: usd.map(Money::micro), tokens }
 }
 
+/// A file as it was read last, and what it says.
+type Known<T> = Arc<Mutex<Option<(Vec<u8>, T)>>>;
+
+/// Parses a file, unless it is what it was the last time.
+fn parsed<T: Clone>(known: &Known<T>, bytes: Vec<u8>, parse: impl FnOnce(&[u8]) -> T) -> T {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    match known.as_ref() {
+        Some((file, said)) if *file == bytes => said.clone(),
+        _ => {
+            let said = parse(&bytes);
+            known.insert((bytes, said)).1.clone()
+        }
+    }
+}
+
 /// Where a run takes place.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -41,6 +57,10 @@ pub struct Site {
     pub exe: PathBuf,
     /// Whether git ignores the planning files, once it was asked.
     ignored: Arc<OnceLock<bool>>,
+    /// The settings, and the file as it was when they were read.
+    config: Known<Config>,
+    /// The same for what is known of the worktrees.
+    manifest: Known<Arc<Option<Manifest>>>,
 }
 
 impl Site {
@@ -53,12 +73,33 @@ impl Site {
 
     /// Names a site whose project is that of the main worktree.
     pub(crate) fn at(project: Project, run: RunDir, exe: &Path) -> Self {
-        Self { project, run, exe: exe.to_path_buf(), ignored: Arc::default() }
+        Self {
+            project,
+            run,
+            exe: exe.to_path_buf(),
+            ignored: Arc::default(),
+            config: Arc::default(),
+            manifest: Arc::default(),
+        }
     }
 
     /// Loads the settings; a file that is no JSON counts as empty.
+    ///
+    /// Asked for dozens of times in each phase, so a file that has not changed is not parsed again.
     pub fn config(&self) -> Result<Config, EngineError> {
-        config(&self.project)
+        Ok(parsed(&self.config, config_file(&self.project)?, parse_config))
+    }
+
+    /// Takes over whether git ignores the planning files.
+    pub(crate) fn know_ignored(&self, ignored: Option<bool>) {
+        if let Some(ignored) = ignored {
+            self.ignored.set(ignored).ok();
+        }
+    }
+
+    /// Returns whether git ignores the planning files, if it was asked.
+    pub(crate) fn ignored(&self) -> Option<bool> {
+        self.ignored.get().copied()
     }
 
     /// Returns whether planning files go into commits: wanted, and not ignored.
@@ -91,12 +132,17 @@ impl Site {
         Ok(Home::resolve(self.top(), &self.config()?, &self.project.tag())?)
     }
 
+    /// Loads what is known of the worktrees, if that can be read; parsed again when it has changed.
+    pub(crate) fn manifest(&self, home: &Home) -> Result<Arc<Option<Manifest>>, EngineError> {
+        let bytes = disk::read(&home.manifest())?.unwrap_or_default();
+        Ok(parsed(&self.manifest, bytes, |bytes| Arc::new(manifest::parse(bytes).ok())))
+    }
+
     /// Returns the name, path and branch of a phase's worktree: those it has, or is to have.
     pub fn worktree(&self, phase: &PhaseNumber) -> Result<Place, EngineError> {
         let home = self.home()?;
-        let bytes = disk::read(&home.manifest())?.unwrap_or_default();
-        let known = manifest::parse(&bytes).ok();
-        let known = known.as_ref().and_then(|manifest| manifest.find_phase(phase));
+        let manifest = self.manifest(&home)?;
+        let known = manifest.as_ref().as_ref().and_then(|manifest| manifest.find_phase(phase));
         let name = known.map_or_else(|| home.name(phase), |(name, _)| name.to_owned());
         let text = |key: &str| known.and_then(|(_, entry)| entry.text(key));
         let path = text("path").map_or_else(|| home.dir.join(&name), PathBuf::from);
@@ -126,8 +172,15 @@ impl Site {
 
 /// Loads a project's settings with the environment laid over them.
 pub fn config(project: &Project) -> Result<Config, EngineError> {
-    let bytes = disk::read(&project.planning.join("config.json"))?.unwrap_or_default();
-    Ok(overridden(Config::parse(&bytes).unwrap_or_default()))
+    Ok(parse_config(&config_file(project)?))
+}
+
+fn config_file(project: &Project) -> Result<Vec<u8>, EngineError> {
+    Ok(disk::read(&project.planning.join("config.json"))?.unwrap_or_default())
+}
+
+fn parse_config(bytes: &[u8]) -> Config {
+    overridden(Config::parse(bytes).unwrap_or_default())
 }
 
 /// Lays the settings of the environment over those of the file.

@@ -4,6 +4,8 @@
 //! refusal is an error with all they said. A caller that may have been here before asks
 //! [`has_trailer`] first; without changes nothing is committed.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,9 +14,12 @@ use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
 use crate::git::{Answer, Git, GitError};
+use crate::history::find_trailers;
 
 /// How much of what git and its hooks said is kept.
 const OUTPUT_BYTES_MAX: usize = 8192;
+/// How many entries a folder may have that is committed without asking what is new in it.
+const FOLDER_MAX: usize = 1_000;
 /// How long somebody else may keep the worktree's index locked, and how often that is looked at.
 const INDEX_WITHIN: Duration = Duration::from_secs(10);
 const INDEX_AGAIN: Duration = Duration::from_millis(20);
@@ -54,6 +59,8 @@ pub enum Paths {
     Only(Vec<String>),
     /// All changes and new files but those below this directory.
     AllBut(String),
+    /// Only what is below this directory, which the caller has just written to.
+    Folder(String),
 }
 
 /// Returns the last commit of a worktree.
@@ -90,14 +97,21 @@ pub fn commit_paths(
     trailers: &[(&str, &str)],
 ) -> Result<Option<String>, CommitError> {
     head(worktree)?;
-    let changed = changed(worktree, paths)?;
-    if changed.is_empty() {
-        return Ok(None);
-    }
     // As a list that git reads, for there may be more of them than an argument list takes.
     let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let add = [&["--literal-pathspecs", "add", "--all", "--sparse"], &from_list[..]].concat();
-    worktree.run_with(&add, &changed)?;
+    let whole = whole_folder(worktree, paths);
+    let changed = match whole {
+        Some(whole) if worktree.ask_with(&add, &whole)?.success => whole,
+        _ => {
+            let changed = changed(worktree, paths)?;
+            if changed.is_empty() {
+                return Ok(None);
+            }
+            worktree.run_with(&add, &changed)?;
+            changed
+        }
+    };
     failpoint::reach("commit.staged");
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
@@ -235,80 +249,20 @@ pub fn with_trailers(message: &str, trailers: &[(&str, &str)]) -> String {
     text
 }
 
-/// A commit and its trailers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trailed {
-    /// The commit.
-    pub commit: String,
-    /// Its trailers, in order.
-    pub trailers: Vec<(String, String)>,
-    /// Whether it is not one of those asked for, but a parent of one.
-    pub is_boundary: bool,
-}
-
-impl Trailed {
-    /// Returns the value of a trailer.
-    pub fn value(&self, key: &str) -> Option<&str> {
-        self.trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// Returns the commits that `git log` lists, newest first, and those that they build on.
-pub fn trailed(git: &Git, which: &[&str]) -> Result<Vec<Trailed>, GitError> {
-    let format = "--format=%m%H%n%(trailers:only=true,unfold=true)";
-    let mut args = vec!["log", "-z", "--topo-order", "--boundary", format];
-    args.extend(which);
-    args.push("--");
-    let output = git.plumbing().run(&args)?.stdout;
-    let text = String::from_utf8_lossy(&output);
-    let commits = text.split('\0').filter_map(|record| {
-        let (commit, lines) = record.split_once('\n')?;
-        let is_boundary = commit.starts_with('-');
-        let commit = commit.trim_start_matches(['-', '>', '<']).to_owned();
-        let pairs = parse_trailers(lines).into_iter();
-        let trailers = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Some(Trailed { commit, trailers, is_boundary })
-    });
-    Ok(commits.collect())
-}
-
-/// Returns the newest commit of those that `git log` lists which carries all the trailers.
-pub(crate) fn find_trailers(
-    git: &Git,
-    which: &[&str],
-    wanted: &[(&str, &str)],
-) -> Result<Option<String>, GitError> {
-    let carries = |one: &Trailed, (key, value): &(&str, &str)| {
-        one.trailers.iter().any(|(own, said)| own == key && said == value)
-    };
-    let has_all = |one: &Trailed| wanted.iter().all(|pair| carries(one, pair));
-    let mut commits = trailed(git, which)?.into_iter();
-    Ok(commits.find(|one| !one.is_boundary && has_all(one)).map(|one| one.commit))
-}
-
-/// Reads the lines of a paragraph of trailers.
-pub(crate) fn parse_trailers(paragraph: &str) -> Vec<(&str, &str)> {
-    let pairs = paragraph.lines().filter_map(|line| line.split_once(':'));
-    pairs.map(|(key, value)| (key.trim(), value.trim())).collect()
-}
-
 /// Returns the paths that have something to commit, each with a NUL byte behind it.
 fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
     let mut args = vec!["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames"];
     args.extend(["--untracked-files=all", "--"]);
-    if let Paths::Only(paths) = paths {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        args.extend(paths.iter().map(String::as_str));
+    match paths {
+        Paths::Only(paths) if paths.is_empty() => return Ok(Vec::new()),
+        Paths::Only(paths) => args.extend(paths.iter().map(String::as_str)),
+        Paths::Folder(dir) => args.push(dir),
+        Paths::All | Paths::AllBut(_) => {}
     }
     let output = worktree.run(&args)?.stdout;
     let mut changed = Vec::new();
     let is_left = |path: &[u8]| match paths {
-        Paths::AllBut(dir) => {
-            let rest = path.strip_prefix(dir.as_bytes());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        }
+        Paths::AllBut(dir) => is_below(path, dir.as_bytes()),
         _ => false,
     };
     // Two letters and a space stand before each path. A path with a slash at its end is a
@@ -325,9 +279,40 @@ fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
 /// Returns whether the staged paths are the same as in the last commit after all.
 fn nothing_differs(worktree: &Git, paths: &[u8]) -> Result<bool, GitError> {
     let staged = worktree.run(&["diff", "--cached", "--name-only", "--no-renames", "-z"])?.stdout;
-    let staged: std::collections::BTreeSet<&[u8]> = staged.split(|byte| *byte == 0).collect();
-    let mut paths = paths.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(!paths.any(|path| staged.contains(path)))
+    let names = |list: &[u8]| -> BTreeSet<Vec<u8>> {
+        list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+    };
+    let (staged, paths) = (names(&staged), names(paths));
+    let is_meant = |name: &Vec<u8>| {
+        paths.contains(name) || (paths.len() == 1 && paths.iter().any(|dir| is_below(name, dir)))
+    };
+    Ok(!staged.iter().any(is_meant))
+}
+
+/// Returns whether a path is a directory or below it.
+fn is_below(path: &[u8], dir: &[u8]) -> bool {
+    let rest = path.strip_prefix(dir);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// Returns a folder as a list of one path, if it can be committed as a whole: it holds a few files,
+/// and no repository of its own.
+fn whole_folder(worktree: &Git, paths: &Paths) -> Option<Vec<u8>> {
+    let Paths::Folder(dir) = paths else { return None };
+    let (mut left, mut count) = (vec![worktree.dir().join(dir)], 0);
+    while let Some(dir) = left.pop() {
+        for entry in fs::read_dir(dir).ok()? {
+            let entry = entry.ok()?;
+            count += 1;
+            if entry.file_name() == ".git" || count > FOLDER_MAX {
+                return None;
+            }
+            if entry.file_type().ok()?.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    (count > 0).then(|| [dir.as_bytes(), b"\0"].concat())
 }
 
 fn said(answer: &Answer) -> String {

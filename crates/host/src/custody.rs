@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::git::flagged::{Flagged, flagged};
 use crate::git::{Git, GitError};
 
 /// Sections of git's settings that decide what is committed and which hooks see it.
@@ -124,18 +125,12 @@ fn tail(path: &Path) -> Option<String> {
 ///
 /// A sparse checkout has files that are not there at all; these hide nothing.
 pub fn hidden(worktree: &Git) -> Result<Vec<String>, GitError> {
-    let listing = worktree.run(&["ls-files", "-v", "--stage", "-z"])?.stdout;
     let mut suspects = Vec::new();
-    for line in listing.split(|byte| *byte == 0) {
-        let Some((tag @ (b'a'..=b'z' | b'S'), rest)) = line.split_first() else { continue };
-        let text = String::from_utf8_lossy(rest);
-        let Some((about, path)) = text.split_once('\t') else { continue };
-        let Some(object) = about.split_whitespace().nth(1) else { continue };
-        let is_there = worktree.dir().join(path).symlink_metadata().is_ok();
+    for Flagged { path, is_file, object, is_skipped } in flagged(worktree)? {
+        let is_there = worktree.dir().join(&path).symlink_metadata().is_ok();
         // A link names what it points to, and a repository its commit; neither is a file to read.
-        let is_file = about.trim_start().starts_with("100");
-        if (is_there && is_file) || (!is_there && !tag.eq_ignore_ascii_case(&b's')) {
-            suspects.push((path.to_owned(), object.to_owned(), is_there));
+        if (is_there && is_file) || (!is_there && !is_skipped) {
+            suspects.push((path, object, is_there));
         }
     }
     let mut hidden = Vec::new();

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::git::index::{Entry, tree_entries};
-use crate::git::{Git, GitError};
+use crate::git::{Answer, Git, GitError};
 
 /// What came of following.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub enum Followed {
 
 /// Moves a branch forward to a commit.
 ///
-/// `stage_equal` names files that the engine edits live in the checkout. Those that are already as
-/// the commit has them would stand in git's way only because they are not committed, so they are
-/// staged first, unless the user has staged something else there.
+/// `live` names files, or directories of files, that the engine edits in the checkout. Those that are
+/// already as the commit has them stand in git's way only because they are not committed: they are
+/// staged then, unless the user has staged something else there.
 pub fn follow(
     root: &Path,
     branch: &str,
     commit: &str,
-    stage_equal: &[String],
+    live: &[String],
 ) -> Result<Followed, GitError> {
     let git = Git::new(root).plumbing();
     let full = format!("refs/heads/{branch}");
@@ -45,6 +45,15 @@ pub fn follow(
         let command_to_finish = format!("git branch {} {commit}", quoted(branch));
         return Ok(refused(format!("there is no branch {branch}"), command_to_finish));
     };
+    let checkouts = checkouts(&git, &full)?;
+    // The usual case: git itself looks whether the branch can move on.
+    if let [(path, true)] = checkouts.as_slice() {
+        let answer = fast_forward(path, commit)?;
+        if answer.success {
+            let is_moved = git.commit_of(&full)?.as_ref() != Some(&old);
+            return Ok(if is_moved { Followed::Updated } else { Followed::UpToDate });
+        }
+    }
     if git.is_ancestor(commit, &old)? {
         return Ok(Followed::UpToDate);
     }
@@ -52,9 +61,9 @@ pub fn follow(
         let reason = format!("{branch} has commits that the run does not know");
         return Ok(refused(reason, command_to_merge(root, branch, commit)?));
     }
-    match checkouts(&git, &full)?.as_slice() {
+    match checkouts.as_slice() {
         [] => swap(&git, &full, commit, &old),
-        [(path, true)] => fast_forward(path, commit, stage_equal),
+        [(path, true)] => stage_and_forward(path, commit, live),
         [(path, false)] => {
             let reason = format!("{branch} is in the middle of a rebase in {}", path.display());
             Ok(refused(reason, switch_and_merge(path, branch, commit)))
@@ -121,13 +130,19 @@ fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitE
     Ok(refused(answer.complaint(), command))
 }
 
-fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Followed, GitError> {
-    let git = Git::at_top(path).plumbing();
-    let staged = stage(&git, commit, stage_equal)?;
-    failpoint::reach("follow.staged");
+fn fast_forward(path: &Path, commit: &str) -> Result<Answer, GitError> {
     let merge = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", commit];
-    let answer = git.ask(&merge)?;
+    let answer = Git::at_top(path).plumbing().ask(&merge)?;
     failpoint::reach("follow.forwarded");
+    Ok(answer)
+}
+
+/// Moves a branch forward that did not because of files that are not committed.
+fn stage_and_forward(path: &Path, commit: &str, live: &[String]) -> Result<Followed, GitError> {
+    let git = Git::at_top(path).plumbing();
+    let staged = stage(&git, commit, &dirty(&git, live)?)?;
+    failpoint::reach("follow.staged");
+    let answer = fast_forward(path, commit)?;
     if answer.success {
         return Ok(Followed::Updated);
     }
@@ -136,6 +151,20 @@ fn fast_forward(path: &Path, commit: &str, stage_equal: &[String]) -> Result<Fol
     let add = format!("{} add -- {}", at(path), words(&staged));
     let command = if staged.is_empty() { command } else { format!("{add} && {command}") };
     Ok(refused(answer.complaint(), command))
+}
+
+/// Returns those of some files, or of the files below them, that are not committed.
+fn dirty(git: &Git, paths: &[String]) -> Result<Vec<String>, GitError> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut args = vec!["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames"];
+    args.extend(["--untracked-files=all", "--"]);
+    args.extend(paths.iter().map(String::as_str));
+    let status = git.run(&args)?.stdout;
+    // Two letters and a blank stand before each name.
+    let lines = status.split(|byte| *byte == 0).filter(|line| line.len() > 3);
+    Ok(lines.map(|line| String::from_utf8_lossy(&line[3..]).into_owned()).collect())
 }
 
 /// Stages the files that are as the commit has them; returns those that were not staged before.

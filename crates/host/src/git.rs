@@ -4,6 +4,7 @@
 //! with those variables removed that would point git at another repository. Output is taken as
 //! bytes in machine formats; nothing parses git's English.
 
+pub(crate) mod flagged;
 pub(crate) mod index;
 mod layout;
 pub(crate) mod locks;
@@ -19,6 +20,8 @@ use std::thread;
 use thiserror::Error;
 
 use layout::Layout;
+
+pub(crate) use layout::is_hash;
 
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 

@@ -11,6 +11,7 @@ pub mod commit;
 pub mod custody;
 pub mod follow;
 pub mod git;
+pub mod history;
 pub mod life;
 pub mod merge;
 pub mod own_output;

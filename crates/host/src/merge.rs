@@ -18,19 +18,24 @@
 //! result is checked before anybody sees it: [`plan`], [`seal`], [`land`].
 
 mod conflict;
+mod sealing;
+mod sketch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use crate::commit::{self, CommitError, find_trailers, parse_trailers};
+use crate::commit::{self, CommitError};
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
 use crate::git::{Git, GitError, parse_names};
+use crate::history::{find_trailers, parse_trailers};
 use crate::rescue::{self, RescueError, Rescued};
 
 use conflict::{Found, merge_tree};
+use sealing::commit_tree;
 
 pub use conflict::{Conflict, Kind};
+pub use sketch::{glimpse, sketch};
 
 /// The trailers that make a merge known begin with this.
 const OUR_TRAILERS: &str = "Mow-";
@@ -59,6 +64,16 @@ pub struct Merge {
     pub overlay: Vec<(String, Vec<u8>)>,
     /// Joins files in conflict that have no owner.
     pub join: Option<Join>,
+}
+
+/// What is known of a branch whose commits were all made while the target was watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Where the target stands that contains none of these commits, but what they build on. Nothing
+    /// else is known when it stands anywhere else.
+    pub target: String,
+    /// All files that the commits changed.
+    pub touched: Vec<String>,
 }
 
 /// A merge that can be made.
@@ -145,16 +160,46 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
 
 /// Finds out what a merge comes to. Nothing can be seen of it but objects.
 pub fn plan(git: &Git, merge: &Merge) -> Result<Planned, MergeError> {
+    plan_knowing(git, merge, None)
+}
+
+/// The same, where something is known of the branch.
+pub fn plan_knowing(
+    git: &Git,
+    merge: &Merge,
+    known: Option<&Known>,
+) -> Result<Planned, MergeError> {
     let git = &git.plumbing();
     let ours = commit_of(git, &merge.run_ref)?;
+    match known.filter(|known| known.target == ours) {
+        Some(known) => combine(git, merge, (ours, merge.branch_commit.clone()), Some(known)),
+        None => plan_asking(git, merge, ours),
+    }
+}
+
+fn plan_asking(git: &Git, merge: &Merge, ours: String) -> Result<Planned, MergeError> {
     let theirs = commit_of(git, &merge.branch_commit)?;
     if let Some(commit) = merged_before(git, merge, &ours, &theirs)? {
         let whole = git.is_ancestor(&theirs, &ours)?;
         return Ok(Planned::Not(MergeOutcome::AlreadyMerged { commit, whole }));
     }
+    combine(git, merge, (ours, theirs), None)
+}
+
+/// Merges two commits, of which the target does not contain the other.
+fn combine(
+    git: &Git,
+    merge: &Merge,
+    (ours, theirs): (String, String),
+    known: Option<&Known>,
+) -> Result<Planned, MergeError> {
     let merged = merge_tree(git, &ours, &theirs)?;
     failpoint::reach("merge.tree.made");
-    if merged.conflicts.is_empty() && !merge.has_a_say(git, &ours, &theirs)? {
+    let has_a_say = match known {
+        Some(known) => merge.is_wanted_otherwise(&known.touched),
+        None => merge.has_a_say(git, &ours, &theirs)?,
+    };
+    if merged.conflicts.is_empty() && !has_a_say {
         let ready = Ready { ours, theirs, tree: merged.tree, left_out: Vec::new() };
         return Ok(Planned::Ready(ready));
     }
@@ -184,28 +229,6 @@ pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeErro
     let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)?;
     failpoint::reach("merge.commit.made");
     Ok(commit)
-}
-
-/// Merges two commits in memory, without regard to what was merged before; returns a commit that is
-/// for no reference, or the conflicts.
-pub fn glimpse(git: &Git, merge: &Merge) -> Result<Result<String, Vec<Conflict>>, MergeError> {
-    let git = &git.plumbing();
-    let (ours, theirs) = (&merge.run_ref, &merge.branch_commit);
-    let merged = merge_tree(git, ours, theirs)?;
-    let open = merged.conflicts.into_iter().map(|found| found.conflict);
-    let open: Vec<_> = open.filter(|conflict| !merge.settles(&conflict.path)).collect();
-    if !open.is_empty() {
-        return Ok(Err(open));
-    }
-    let (ours, theirs) = (ours.clone(), theirs.clone());
-    let ready = Ready { ours, theirs, tree: merged.tree, left_out: Vec::new() };
-    Ok(Ok(sketch(git, &ready)?))
-}
-
-/// Makes a commit of a merge that is only tried: in nobody's name, and never for a reference.
-pub fn sketch(git: &Git, ready: &Ready) -> Result<String, GitError> {
-    let parents = [ready.ours.clone(), ready.theirs.clone()];
-    rescue::commit_tree(&git.plumbing(), &ready.tree, &parents, "A merge that is tried")
 }
 
 /// Moves the reference to the merge, if it still is where it was.
@@ -298,23 +321,25 @@ impl Merge {
         self.is_own(path) || self.is_kept(path)
     }
 
-    /// Returns whether anything of the result is not as git merges it: the branch changed files that
-    /// are kept, or an overlay is laid on top.
+    /// Returns whether a merge of a branch that changed these files is not as git makes it: some of
+    /// them are kept, or an overlay is laid on top.
+    fn is_wanted_otherwise(&self, changed: &[String]) -> bool {
+        !self.overlay.is_empty() || changed.iter().any(|path| self.is_kept(path))
+    }
+
+    /// Returns whether anything of the result is not as git merges it, as far as git can tell what
+    /// the branch changed.
     fn has_a_say(&self, git: &Git, ours: &str, theirs: &str) -> Result<bool, GitError> {
-        if !self.overlay.is_empty() {
-            return Ok(true);
-        }
         let since = format!("{ours}...{theirs}");
         let mut args = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
         args.extend(["--no-ext-diff", &since, "--"]);
         args.extend(self.keep_from_ours.iter().map(String::as_str));
-        if self.keep_from_ours.is_empty() {
-            return Ok(false);
+        if self.keep_from_ours.is_empty() || !self.overlay.is_empty() {
+            return Ok(!self.overlay.is_empty());
         }
         let answer = git.ask(&args)?;
         // Without a common ancestor git does not say; then everything is looked at.
-        let changed = parse_names(&answer.stdout);
-        Ok(!answer.success || changed.iter().any(|path| self.is_kept(path)))
+        Ok(!answer.success || self.is_wanted_otherwise(&parse_names(&answer.stdout)))
     }
 
     /// Joins the files in conflict that can be; returns the rest.
@@ -468,32 +493,6 @@ fn merged_before(
         }
     }
     Ok(git.is_ancestor(theirs, ours)?.then(|| ours.to_owned()))
-}
-
-/// Makes a commit, signed where the user signs commits.
-fn commit_tree(
-    git: &Git,
-    tree: &str,
-    parents: &[&str],
-    message: &str,
-) -> Result<String, MergeError> {
-    let mut args = vec!["commit-tree", tree];
-    args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
-    args.extend(["-F", "-"]);
-    // Unlike `git commit`, this command does not look at the setting itself.
-    let sign = git.ask(&["config", "--type=bool", "commit.gpgSign"])?.text() == "true";
-    if sign {
-        args.push("-S");
-    }
-    let answer = git.ask_with(&args, message.as_bytes())?;
-    if answer.success {
-        return Ok(answer.text());
-    }
-    commit::identity_ok(git)?;
-    if sign {
-        return Err(MergeError::Unsigned { said: answer.complaint() });
-    }
-    Ok(git.run_with(&args, message.as_bytes())?.text())
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
-use crate::git::{Git, GitError, Worktree, locks};
+use crate::git::{Git, GitError, Worktree, is_hash, locks};
 use crate::rescue::{self, RescueError, Rescued};
 
 use entries::{discard, forget, is_empty_but_for_link};
@@ -123,10 +123,30 @@ pub struct Prepared {
 }
 
 /// Makes a phase's worktree, or finds it again.
-pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError> {
+pub fn prepare(root: &Path, job: &Prepare) -> Result<Prepared, WorktreeError> {
+    let prepared = begin(root, job)?;
+    fill(&prepared)?;
+    Ok(prepared)
+}
+
+/// Writes the files of a worktree that [`begin`] made. That takes most of the time, and nobody else
+/// needs to wait for it.
+pub fn fill(prepared: &Prepared) -> Result<(), WorktreeError> {
+    if !prepared.reused && prepared.created_branch {
+        let git = Git::at_top(&prepared.path).plumbing();
+        git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        failpoint::reach("worktree.filled");
+    }
+    Ok(())
+}
+
+/// Makes a phase's worktree, or finds it again; one on a new branch has no files yet.
+///
+/// One that stays so, because its maker died, is finished by whoever prepares it next.
+pub fn begin(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError> {
     let git = Git::new(root).plumbing();
-    let no_base = || WorktreeError::NoBase { base: prepare.base.clone() };
-    let base = git.commit_of(&prepare.base)?.ok_or_else(no_base)?;
+    let is_hash = is_hash(prepare.base.as_bytes());
+    let mut base = if is_hash { prepare.base.clone() } else { base_of(&git, prepare)? };
     check_branch(&git, &prepare.branch)?;
     ignore(&git, root, &prepare.path)?;
     let busy = locks::wait_until_quiet(&prepare.path);
@@ -136,8 +156,14 @@ pub fn prepare(root: &Path, prepare: &Prepare) -> Result<Prepared, WorktreeError
     clear_unfinished(root)?;
     let mut rescued = Vec::new();
     let reused = clear_the_way(&git, prepare)?;
-    let created_branch =
-        if reused { mend(&git, prepare, &base, &mut rescued)? } else { add(&git, prepare, &base)? };
+    // Git itself finds out whether there is such a commit when it makes a branch there.
+    if is_hash && (reused || git.branch_exists(&prepare.branch)?) {
+        base = base_of(&git, prepare)?;
+    }
+    let created_branch = match reused {
+        true => mend(&git, prepare, &base, &mut rescued)?,
+        false => add(&git, prepare, &base)?,
+    };
     let worktree = Git::at_top(&prepare.path).plumbing();
     let behind = !catch_up(&worktree, prepare, &base, &mut rescued)?;
     let head = worktree.commit_of("HEAD")?.unwrap_or_default();
@@ -166,17 +192,16 @@ fn check_branch(git: &Git, branch: &str) -> Result<(), WorktreeError> {
 /// Returns whether a worktree is there to be used; otherwise makes room for a new one.
 fn clear_the_way(git: &Git, prepare: &Prepare) -> Result<bool, WorktreeError> {
     let worktrees = git.worktrees()?;
-    let others = worktrees.iter().filter(|worktree| !is_at(worktree, &prepare.path));
-    for other in others.filter(|other| other.branch_name() == Some(&prepare.branch)) {
+    let on_branch = worktrees.iter().filter(|one| one.branch_name() == Some(&prepare.branch));
+    for other in on_branch.filter(|one| !is_at(one, &prepare.path)) {
         if other.path.exists() || (other.locked && other.lock_reason != UNFINISHED) {
             let (branch, path) = (prepare.branch.clone(), other.path.clone());
             return Err(WorktreeError::Elsewhere { branch, path });
         }
         forget(git, &other.path)?;
     }
-    let entry = worktrees.iter().find(|worktree| is_at(worktree, &prepare.path));
     if !prepare.path.exists() {
-        if entry.is_some() {
+        if worktrees.iter().any(|worktree| is_at(worktree, &prepare.path)) {
             forget(git, &prepare.path)?;
         }
         return Ok(false);
@@ -197,8 +222,12 @@ fn clear_the_way(git: &Git, prepare: &Prepare) -> Result<bool, WorktreeError> {
 }
 
 fn is_at(worktree: &Worktree, path: &Path) -> bool {
+    if worktree.path == path {
+        return true;
+    }
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    real(&worktree.path) == real(path)
+    // A directory that is there is no other one than one that is not; that is quickly told.
+    worktree.path.exists() == path.exists() && real(&worktree.path) == real(path)
 }
 
 /// Returns whether git takes the directory for the top of a worktree with a commit.
@@ -208,8 +237,14 @@ fn is_whole(path: &Path) -> bool {
     head.is_ok_and(|answer| answer.success)
 }
 
+/// Returns the commit to start from.
+fn base_of(git: &Git, prepare: &Prepare) -> Result<String, WorktreeError> {
+    let no_base = || WorktreeError::NoBase { base: prepare.base.clone() };
+    git.commit_of(&prepare.base)?.ok_or_else(no_base)
+}
+
 /// Makes the worktree; returns whether its branch is new.
-fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
+fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> {
     let is_new = !git.branch_exists(&prepare.branch)?;
     // In English, so that the note about an unfinished worktree can be recognised.
     let git = git.with_env("LC_ALL", "C");
@@ -217,12 +252,16 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, GitError> {
     let branch = prepare.branch.as_ref();
     let words = ["worktree", "add", "--quiet"].map(AsRef::as_ref);
     let rest = if is_new {
-        vec!["--no-track".as_ref(), "-b".as_ref(), branch, path, base.as_ref()]
+        let words = ["--no-checkout", "--no-track", "-b"].map(AsRef::as_ref);
+        [&words[..], &[branch, path, base.as_ref()]].concat()
     } else {
         vec![path, branch]
     };
     failpoint::reach("worktree.add.before");
-    git.run(&[&words[..], &rest].concat())?;
+    if let Err(error) = git.run(&[&words[..], &rest].concat()) {
+        base_of(&git, prepare)?;
+        return Err(error.into());
+    }
     failpoint::reach("worktree.added");
     Ok(is_new)
 }

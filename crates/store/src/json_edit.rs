@@ -72,6 +72,15 @@ pub fn set(bytes: &[u8], path: &[&str], value: &Value) -> Result<Vec<u8>, JsonEr
         return Err(JsonError::BadPath { path: path.join(".") });
     }
     parse(bytes)?;
+    set_in_sound(bytes, path, value)
+}
+
+/// The same in a file that is known to hold an object, or nothing, and with a path that is sound.
+pub(crate) fn set_in_sound(
+    bytes: &[u8],
+    path: &[&str],
+    value: &Value,
+) -> Result<Vec<u8>, JsonError> {
     if without_mark(bytes).trim_ascii().is_empty() {
         let style = Style { unit: b"  ".to_vec(), ending: "\n", base: Vec::new(), pretty: true };
         let added = style.render(&nested(path, value));

@@ -99,16 +99,18 @@ pub fn set_entry(
     updated: &str,
 ) -> Result<Vec<u8>, JsonError> {
     let mut written = ensure(bytes)?;
-    if parse(&written)?.worktree(name).is_none() {
+    // Parsed once: a run has hundreds of entries and changes one of them all the time.
+    let known = parse(&written)?.worktree(name).is_some();
+    if known {
+        for (key, value) in fields {
+            written = json_edit::set_in_sound(&written, &["worktrees", name, key], value)?;
+        }
+    } else {
         let entry: Map<_, _> =
             fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         written = json_edit::set(&written, &["worktrees", name], &Value::Object(entry))?;
-    } else {
-        for (key, value) in fields {
-            written = json_edit::set(&written, &["worktrees", name, key], value)?;
-        }
     }
-    json_edit::set(&written, &["updated"], &json!(updated))
+    json_edit::set_in_sound(&written, &["updated"], &json!(updated))
 }
 
 /// Takes an entry out, and notes when.
@@ -128,6 +130,5 @@ fn ensure(bytes: &[u8]) -> Result<Vec<u8>, JsonError> {
         let fresh = json!({"version": "1.0", "project": null, "updated": null, "worktrees": {}});
         return Ok(format!("{fresh:#}\n").into_bytes());
     }
-    json_edit::parse(bytes)?;
     Ok(bytes.to_vec())
 }

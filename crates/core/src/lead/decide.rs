@@ -403,6 +403,7 @@ impl<'a> Draft<'a> {
             clear: self.lead.clear_for(track),
             spent: track.spent,
             checked: track.checked,
+            ignored: None,
         }
     }
 

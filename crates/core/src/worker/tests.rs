@@ -118,6 +118,7 @@ impl Bench {
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             spent: crate::money::Money::default(),
             checked: false,
+            ignored: None,
         };
         change(&mut brief);
         self.put(&Input::Begin { brief, pid: 1 });
@@ -356,6 +357,7 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             spent: crate::money::Money::default(),
             checked: false,
+            ignored: None,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mow_core::lead::{Effect, Outcome};
@@ -12,6 +12,7 @@ use mow_store::disk::Lock;
 use mow_store::worktree_home::worktrees_lock;
 
 use super::foresight::{Waiting, foresee};
+use super::watched::Watched;
 use super::world::Wake;
 use crate::EngineError;
 use crate::site::Site;
@@ -47,8 +48,12 @@ impl Hands {
         let act = move || {
             let act = || perform(&site, &effect, &picture, &repository);
             let done = match effect {
-                // A merge takes it by itself, and not while it waits for an agent or for a check.
-                Effect::Start { .. } | Effect::End { .. } | Effect::Merge { .. } => act(),
+                // A merge takes it by itself, and not while it waits for an agent or for a check;
+                // so does who makes a worktree, and not while its files are written.
+                Effect::Start { .. }
+                | Effect::End { .. }
+                | Effect::Merge { .. }
+                | Effect::Prepare { .. } => act(),
                 _ => repository.alone(act),
             };
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
@@ -89,11 +94,18 @@ impl Hands {
 pub(super) struct Repository {
     ours: Mutex<()>,
     all: PathBuf,
+    watched: Mutex<Watched>,
 }
 
 impl Repository {
     pub(super) fn new(site: &Site) -> Self {
-        Self { ours: Mutex::default(), all: worktrees_lock(&site.project) }
+        let (ours, all) = (Mutex::default(), worktrees_lock(&site.project));
+        Self { ours, all, watched: Mutex::default() }
+    }
+
+    /// Returns what is known of the run's ref.
+    pub(super) fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something while nobody else changes the repository.
@@ -115,10 +127,10 @@ fn perform(
 ) -> Result<Outcome, EngineError> {
     match effect {
         Effect::Prepare { phase, attempt, base, renew } => {
-            super::prepare::prepare(site, phase, *attempt, (base, *renew))
+            super::prepare::prepare(site, phase, *attempt, (base, *renew), repository)
         }
         Effect::Gather { phase, through, .. } => super::gather::gather(site, phase, *through),
-        Effect::Start { brief } => super::start::start(site, brief),
+        Effect::Start { brief } => super::start::start(site, brief, repository),
         Effect::Tell { .. } => Ok(Outcome::Done),
         Effect::End { phase, attempt } => {
             let token = site.token(phase, *attempt);
@@ -128,7 +140,7 @@ fn perform(
         Effect::Merge { phase, attempt, commit, onto } => {
             super::merge::merge(site, phase, *attempt, [commit, onto], repository)
         }
-        Effect::Follow { target, commit } => super::merge::follow(site, target, commit),
+        Effect::Follow { target, commit } => super::merge::follow(site, target, commit, repository),
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture),
     }
 }

@@ -94,7 +94,7 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
         let head = head_of(&git, &branch)?;
         let before = git.commit_of(&run_ref(&site))?;
         let is_in = before.is_some_and(|tip| git.is_ancestor(&head, &tip).unwrap_or(false));
-        let outcome = phase(&site, number)?.merge(&head, &free)?;
+        let outcome = phase(&site, number)?.merge(&head, None, &free)?;
         handled.phases.push((*number, branch, told(outcome, is_in)));
     }
     end(&site, &git, handled)
@@ -143,7 +143,7 @@ fn end(site: &Site, git: &Git, mut handled: Handled) -> Result<Handled, EngineEr
     trial::clear(site)?;
     let name = run_ref(site);
     let Some(tip) = git.commit_of(&name)? else { return Ok(handled) };
-    match follow(site, &handled.target, &tip)? {
+    match follow(site, &handled.target, &tip, &Repository::new(site))? {
         Outcome::Refused { reason, command } => handled.behind = Some((reason, command)),
         Outcome::Failed { reason } => handled.behind = Some((reason, String::new())),
         _ => {

@@ -5,7 +5,7 @@ use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
 use mow_host::follow::{self, Followed, quoted};
 use mow_host::git::Git;
-use mow_host::merge::{self, Conflict, Merge, MergeOutcome, Planned, Ready};
+use mow_host::merge::{self, Conflict, Known, Merge, MergeOutcome, Planned, Ready};
 use mow_host::phase_worktree::is_merging;
 use mow_host::{rescue, submodules};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::effects::Repository;
 use super::prepare::{change_manifest, is_newer, release};
-use super::proof::{self, Claim};
+use super::proof::{self, Claim, Proven};
 use super::trial::Trial;
 use crate::EngineError;
 use crate::clock::now_text;
@@ -30,14 +30,16 @@ pub(super) fn run_ref(site: &Site) -> String {
     format!("refs/mow/run/{}/target", site.run.run())
 }
 
-/// Makes sure that the run's ref exists; it begins where the run began.
-fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
+/// Makes sure that the run's ref exists, and returns whether it did not; it begins where the run
+/// began.
+fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<bool, EngineError> {
     let name = run_ref(site);
-    if git.commit_of(&name)?.is_none() {
+    let is_new = git.commit_of(&name)?.is_none();
+    if is_new {
         git.run(&["update-ref", &name, tip, ""])?;
         failpoint::reach("run.ref.made");
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// A phase to merge.
@@ -58,16 +60,20 @@ pub(super) fn merge(
 ) -> Result<Outcome, EngineError> {
     let place = site.worktree(number)?;
     let git = Git::new(site.top());
-    ensure_ref(site, &git, onto)?;
+    if ensure_ref(site, &git, onto)? {
+        repository.watched().moved(None, onto);
+    }
     failpoint::reach("merge.begun");
     let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
     let claim = Claim { phase: number, attempt, commit, onto, branch: &place.branch };
-    let commit = match proof::check(site, &git, &claim, tip.as_deref())? {
-        Ok(commit) => commit,
+    let Proven { commit, touched } = match proof::check(site, &git, &claim, tip.as_deref())? {
+        Ok(proven) => proven,
         Err(reason) => return Ok(Outcome::Refuted { reason }),
     };
+    let target = repository.watched().take(*number, attempt);
+    let known = target.zip(touched).map(|(target, touched)| Known { target, touched });
     let phase = Phase { site, number, attempt, place };
-    let outcome = phase.merge(&commit, repository)?;
+    let outcome = phase.merge(&commit, known, repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
         phase.finish(commit)?;
     }
@@ -81,12 +87,15 @@ impl Phase<'_> {
     pub(super) fn merge(
         &self,
         commit: &str,
+        known: Option<Known>,
         repository: &Repository,
     ) -> Result<Outcome, EngineError> {
         let git = Git::new(self.site.top());
         let mut job = self.job(&git, commit)?;
+        let known = known.filter(|_| job.branch_commit == commit);
         for _ in 0..TRIES_MAX {
-            let planned = repository.alone(|| merge::plan(&git, &job).map_err(host))?;
+            let planned = repository
+                .alone(|| merge::plan_knowing(&git, &job, known.as_ref()).map_err(host))?;
             let ready = match planned {
                 Planned::Ready(ready) => ready,
                 Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
@@ -110,11 +119,13 @@ impl Phase<'_> {
             if let Some(reason) = self.check(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
+            let ours = ready.ours.clone();
             let landed = repository.alone(|| {
                 let note = self.keep(&git, &ready, &sealed)?;
                 Ok((merge::land(&git, &job, ready, sealed).map_err(host)?, note))
             })?;
             if let (MergeOutcome::Merged { commit, .. }, note) = landed {
+                repository.watched().moved(Some(&ours), &commit);
                 return Ok(Outcome::Merged { commit, note });
             }
         }
@@ -283,10 +294,16 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
 ///
 /// Where people have committed to the branch meanwhile, their work is merged first.
-pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome, EngineError> {
+pub(super) fn follow(
+    site: &Site,
+    target: &str,
+    commit: &str,
+    repository: &Repository,
+) -> Result<Outcome, EngineError> {
     let git = Git::new(site.top());
     let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
     let moved = match theirs {
+        Some(theirs) if repository.watched().is_before(&theirs, commit) => None,
         Some(theirs) if !git.is_ancestor(&theirs, commit)? => Some(theirs),
         _ => None,
     };
@@ -304,7 +321,8 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
     };
     failpoint::reach("follow.begun");
     let to = merged.as_deref().unwrap_or(commit);
-    let followed = follow::follow(site.top(), target, to, &dirty(site, &git)?)?;
+    let planning = site.below_top().join(".planning").display().to_string();
+    let followed = follow::follow(site.top(), target, to, &[planning])?;
     failpoint::reach("follow.ended");
     Ok(match (followed, merged) {
         (Followed::Refused { reason, command_to_finish }, _) => {
@@ -315,16 +333,6 @@ pub(super) fn follow(site: &Site, target: &str, commit: &str) -> Result<Outcome,
         }
         (Followed::Updated | Followed::UpToDate, None) => Outcome::Done,
     })
-}
-
-/// Returns the planning files in the root that are not committed.
-fn dirty(site: &Site, git: &Git) -> Result<Vec<String>, EngineError> {
-    let planning = site.below_top().join(".planning").display().to_string();
-    let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"];
-    let status = git.run(&[&args[..], &[&planning]].concat())?;
-    // Two letters and a blank stand before each name.
-    let lines = status.stdout.split(|byte| *byte == 0).filter(|line| line.len() > 3);
-    Ok(lines.map(|line| String::from_utf8_lossy(&line[3..]).into_owned()).collect())
 }
 
 /// Merges what people have committed to the branch onto the run's ref.

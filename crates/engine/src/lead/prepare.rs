@@ -9,7 +9,7 @@ use mow_host::commit::{self, Paths};
 use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
-use mow_host::phase_worktree::{self, Prepare};
+use mow_host::phase_worktree::{self, Prepare, Prepared};
 use mow_host::rescue;
 use mow_store::claims::{self, Claim, Claims, Taken};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -18,6 +18,8 @@ use mow_store::state::assignments::{Assignment, NO_PLAN};
 use mow_store::{manifest, phase_dirs, planning_copy};
 use serde_json::json;
 
+use super::effects::Repository;
+use super::merge::host;
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::site::{Place, Site};
@@ -31,6 +33,7 @@ pub(super) fn prepare(
     phase: &PhaseNumber,
     attempt: u32,
     (base, renew): (&str, bool),
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     for earlier in 1..attempt {
         let lock = site.run.life_lock(phase, earlier);
@@ -41,18 +44,35 @@ pub(super) fn prepare(
     }
     failpoint::reach("prepare.begun");
     let place = site.worktree(phase)?;
-    if let Some(reason) = claim(site, phase, attempt, &place)? {
-        return Ok(Outcome::Failed { reason });
-    }
     let job =
         Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
-    let prepared = phase_worktree::prepare(site.top(), &job)
-        .map_err(|error| EngineError::Host(error.into()))?;
+    let begun = repository.alone(|| {
+        if let Some(reason) = claim(site, phase, attempt, &place)? {
+            return Ok(Err(reason));
+        }
+        Ok(Ok(phase_worktree::begin(site.top(), &job).map_err(host)?))
+    })?;
+    let prepared = match begun {
+        Ok(prepared) => prepared,
+        Err(reason) => return Ok(Outcome::Failed { reason }),
+    };
+    phase_worktree::fill(&prepared).map_err(host)?;
     failpoint::reach("prepare.made");
+    repository.alone(|| furnish(site, phase, &place, (base, renew), prepared))
+}
+
+/// Brings into a worktree what it needs beside its files.
+fn furnish(
+    site: &Site,
+    phase: &PhaseNumber,
+    place: &Place,
+    (base, renew): (&str, bool),
+    prepared: Prepared,
+) -> Result<Outcome, EngineError> {
     let git = Git::at_top(&place.path);
     if renew && prepared.behind {
         // Plans, and work of an earlier run, go on from what has been merged since.
-        if let Some(reason) = bring_up_to(&git, &place, base)? {
+        if let Some(reason) = bring_up_to(&git, place, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
@@ -61,15 +81,15 @@ pub(super) fn prepare(
         true => prepared.head,
         false => git.run(&["merge-base", "HEAD", base])?.text(),
     };
-    give_planning(site, &place, phase)?;
+    give_planning(site, place, phase)?;
     failpoint::reach("prepare.planned");
-    bring_changes(site, &place, phase, &fork)?;
+    bring_changes(site, place, phase, &fork)?;
     if renew {
-        super::gather::take_over(site, &place, phase)?;
+        super::gather::take_over(site, place, phase)?;
     }
-    restore_stash(&place, phase, &fork)?;
+    restore_stash(place, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    note_in_manifest(&place, phase)?;
+    note_in_manifest(place, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }

@@ -23,13 +23,21 @@ pub(super) struct Claim<'a> {
     pub(super) branch: &'a str,
 }
 
+/// A phase that is what its worker says.
+pub(super) struct Proven {
+    /// The commit to merge.
+    pub(super) commit: String,
+    /// All files that its commits changed, where these follow one another in a plain line.
+    pub(super) touched: Option<Vec<String>>,
+}
+
 /// Returns the commit to merge, or why there is none.
 pub(super) fn check(
     site: &Site,
     git: &Git,
     claim: &Claim<'_>,
     tip: Option<&str>,
-) -> Result<Result<String, String>, EngineError> {
+) -> Result<Result<Proven, String>, EngineError> {
     let Claim { phase, attempt, commit, branch, .. } = *claim;
     let said = short(commit);
     let ledger = Ledger::load(&site.run, phase, attempt)?;
@@ -50,7 +58,7 @@ pub(super) fn check(
         let text = "its worker has not closed the phase there; an agent may have said so";
         return Ok(Err(format!("it is reported as complete at {said}, but {text}")));
     }
-    if !marks.is_based {
+    if !marks.history.is_based {
         let base = short(&base);
         return Ok(Err(format!("{said} does not build on {base}, where the phase began")));
     }
@@ -58,16 +66,23 @@ pub(super) fn check(
     if let Some(plan) = open {
         return Ok(Err(format!("{said} has no closing commit of plan {}", plan.id)));
     }
+    let line = marks.history.line(&base, commit);
+    let touched = line.map(|line| {
+        let changes = line.into_iter().flat_map(|one| &one.changes);
+        changes.map(|change| change.path.clone()).collect()
+    });
     match tip {
-        Some(tip) if tip == commit => Ok(Ok(commit.to_owned())),
+        Some(tip) if tip == commit => Ok(Ok(Proven { commit: commit.to_owned(), touched })),
         // Whoever settles a conflict does so on the branch of the phase.
-        Some(tip) if settles(git, claim, tip)? => Ok(Ok(tip.to_owned())),
+        Some(tip) if settles(git, claim, tip)? => {
+            Ok(Ok(Proven { commit: tip.to_owned(), touched: None }))
+        }
         Some(tip) => Ok(Err(format!(
             "branch {branch} was moved to {} after its worker ended at {said}; to go back: git \
              branch -f {branch} {said}",
             short(tip)
         ))),
-        None => Ok(Ok(commit.to_owned())),
+        None => Ok(Ok(Proven { commit: commit.to_owned(), touched })),
     }
 }
 

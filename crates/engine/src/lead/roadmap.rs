@@ -1,7 +1,10 @@
 //! Which phases a run takes in, as the roadmap says at the moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mow_core::lead::{Lead, PhaseSpec, Scope, Status, Track};
 use mow_core::phase::PhaseNumber;
@@ -18,6 +21,9 @@ use mow_store::{disk, plan};
 
 use crate::EngineError;
 use crate::cast;
+
+/// How old a file is that is known to be the same by its times.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Which phases are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +53,8 @@ pub struct Chosen {
 pub fn choose(project: &Project, choice: &Choice) -> Result<Chosen, EngineError> {
     let survey = survey::load(&project.planning)?
         .ok_or_else(|| EngineError::refused("this project has no ROADMAP.md", "mow init"))?;
-    let facts = Facts::load(project)?;
+    let mut plans = KnownPlans::default();
+    let mut facts = Facts::load(project, &mut plans)?;
     let open: Vec<_> = survey
         .phases
         .iter()
@@ -84,29 +91,71 @@ fn waits_for(phase: &Surveyed, open: &BTreeSet<PhaseNumber>) -> Vec<PhaseNumber>
     phase.entry.phase.depends_on.iter().filter(|number| open.contains(number)).copied().collect()
 }
 
+/// The files that plans change, by plan, with what tells whether it is still the same plan.
+///
+/// The roadmap is read again whenever it was drawn, and a run may have hundreds of plans.
+#[derive(Debug, Default)]
+pub(super) struct KnownPlans(BTreeMap<PathBuf, (Stamp, Vec<String>)>);
+
+/// Number, length and times of a file.
+type Stamp = (u64, u64, [i64; 4]);
+
+impl KnownPlans {
+    /// Returns the files that a plan changes.
+    fn files_of(&mut self, path: &Path) -> Vec<String> {
+        let stamp = fs::metadata(path).ok().filter(is_settled).map(|about| stamp(&about));
+        if let Some((at, files)) = self.0.get(path)
+            && Some(at) == stamp.as_ref()
+        {
+            return files.clone();
+        }
+        // A plan that cannot be read is told about when its turn comes.
+        let bytes = disk::read(path).ok().flatten().unwrap_or_default();
+        let files = plan::parse(&bytes).files_modified;
+        match stamp {
+            Some(stamp) => drop(self.0.insert(path.to_path_buf(), (stamp, files.clone()))),
+            None => drop(self.0.remove(path)),
+        }
+        files
+    }
+}
+
+fn stamp(about: &Metadata) -> Stamp {
+    let times = [about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec()];
+    (about.ino(), about.len(), times)
+}
+
+/// Returns whether a change would show: a file can be changed twice at one time of a coarse clock.
+fn is_settled(about: &Metadata) -> bool {
+    let age = about.modified().ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > SETTLED_AFTER)
+}
+
 /// What the files in the root say about phases, beside the roadmap.
-struct Facts {
+struct Facts<'a> {
     planning: PathBuf,
     config: Config,
     dirs: PhaseDirs,
+    plans: &'a mut KnownPlans,
 }
 
-impl Facts {
-    fn load(project: &Project) -> Result<Self, EngineError> {
+impl<'a> Facts<'a> {
+    fn load(project: &Project, plans: &'a mut KnownPlans) -> Result<Self, EngineError> {
         let planning = project.planning.clone();
         let (config, dirs) = (crate::site::config(project)?, PhaseDirs::load(&planning));
-        Ok(Self { planning, config, dirs })
+        Ok(Self { planning, config, dirs, plans })
     }
 
-    fn spec(&self, phase: &Surveyed, wanted: &BTreeSet<PhaseNumber>) -> PhaseSpec {
+    fn spec(&mut self, phase: &Surveyed, wanted: &BTreeSet<PhaseNumber>) -> PhaseSpec {
         let number = phase.entry.phase.number;
         let depends_on = waits_for(phase, wanted);
         let dir = self.dirs.find(&number);
         let dir = dir.map(AsRef::as_ref);
+        let touches = dir.and_then(|dir| touches(dir, self.plans));
         PhaseSpec {
             number,
             name: phase.entry.phase.name.clone(),
-            touches: dir.and_then(touches),
+            touches,
             // Nobody looks ahead at a phase that can begin.
             ahead: if depends_on.is_empty() { Vec::new() } else { self.ahead(&number, dir) },
             depends_on,
@@ -151,12 +200,8 @@ impl Facts {
 }
 
 /// Returns the files that the plans of a phase change; `None` where it has no plans.
-fn touches(dir: &PhaseDir) -> Option<Vec<String>> {
-    let plans = dir.of(Artifact::Plan).map(|file| {
-        // A plan that cannot be read is told about when its turn comes.
-        let bytes = disk::read(&dir.path.join(file)).ok().flatten().unwrap_or_default();
-        plan::parse(&bytes).files_modified
-    });
+fn touches(dir: &PhaseDir, known: &mut KnownPlans) -> Option<Vec<String>> {
+    let plans = dir.of(Artifact::Plan).map(|file| known.files_of(&dir.path.join(file)));
     let files: Vec<_> = plans.flatten().collect();
     (dir.count(Artifact::Plan) > 0).then(|| touch::normalized(&files))
 }
@@ -235,10 +280,11 @@ pub(super) fn reread(
     project: &Project,
     lead: &Lead,
     chosen: &Chosen,
+    plans: &mut KnownPlans,
 ) -> Result<(Scope, Vec<PhaseSpec>), String> {
     let survey = survey::load(&project.planning).map_err(|error| error.to_string())?;
     let survey = survey.ok_or("it is not there")?;
-    let facts = Facts::load(project).map_err(|error| error.sentence())?;
+    let mut facts = Facts::load(project, plans).map_err(|error| error.sentence())?;
     refuse_cycles(project, &survey).map_err(|error| error.sentence())?;
     let scope = if chosen.all || lead.scope == Scope::All { Scope::All } else { Scope::Named };
     let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();

@@ -4,16 +4,23 @@ use std::path::Path;
 
 use mow_core::lead::Outcome;
 use mow_core::report::{Brief, Note};
+use mow_host::git::Git;
 use mow_host::life;
 use mow_host::process::{self, StartWorker};
 use mow_store::journal::{Journal, Tail};
 
+use super::effects::Repository;
+use super::merge::run_ref;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::site::Site;
 
 /// Starts the worker of an attempt, unless it has been started before.
-pub(super) fn start(site: &Site, brief: &Brief) -> Result<Outcome, EngineError> {
+pub(super) fn start(
+    site: &Site,
+    brief: &Brief,
+    repository: &Repository,
+) -> Result<Outcome, EngineError> {
     let (phase, attempt) = (&brief.phase, brief.attempt);
     let lock = site.run.life_lock(phase, attempt);
     let journal = site.run.worker_journal(phase, attempt);
@@ -22,10 +29,13 @@ pub(super) fn start(site: &Site, brief: &Brief) -> Result<Outcome, EngineError> 
         return Ok(Outcome::Done);
     }
     failpoint::reach("spawn.intended");
+    let at = Git::new(site.top()).commit_of(&run_ref(site))?;
+    repository.watched().start(*phase, attempt, at);
     let header = site.run.inbox_header(phase, attempt);
     let (mut inbox, told) = Journal::open(&site.run.worker_inbox(phase, attempt), &header)?;
     if told.is_empty() {
-        inbox.append(Clock::default().now(), &[Note::Brief(brief.clone())])?;
+        let brief = Brief { ignored: site.ignored(), ..brief.clone() };
+        inbox.append(Clock::default().now(), &[Note::Brief(brief)])?;
     }
     failpoint::reach("inbox.brief.written");
     let worktree = site.worktree(phase)?.path;

@@ -20,7 +20,7 @@ use super::effects::{END_GRACE, Hands};
 use super::foresight::Foresight;
 use super::health::Health;
 use super::notify::Notices;
-use super::roadmap::{self, Chosen};
+use super::roadmap::{self, Chosen, KnownPlans};
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
@@ -81,6 +81,7 @@ pub(super) struct LeadWorld<'a> {
     /// When the run was taken up.
     taken_up: u64,
     roadmap_seen: Option<(SystemTime, u64)>,
+    plans: KnownPlans,
     /// Since when the roadmap lacks phases that wait.
     lost_since: Option<u64>,
     interrupts: u32,
@@ -123,6 +124,7 @@ impl<'a> LeadWorld<'a> {
             foresight: Foresight::default(),
             taken_up: 0,
             roadmap_seen: None,
+            plans: KnownPlans::default(),
             lost_since: None,
             interrupts: 0,
             health: Health::default(),
@@ -297,7 +299,8 @@ impl<'a> LeadWorld<'a> {
         seen: Option<(SystemTime, u64)>,
         inputs: &mut Vec<Input>,
     ) {
-        let (scope, phases) = match roadmap::reread(&self.site.project, lead, &self.chosen) {
+        let (project, plans) = (&self.site.project, &mut self.plans);
+        let (scope, phases) = match roadmap::reread(project, lead, &self.chosen, plans) {
             Ok(read) => read,
             Err(why) => {
                 (self.roadmap_seen, self.first) = (seen, false);

@@ -71,7 +71,7 @@ impl Bench {
     /// Returns the commits that count, and how many do not.
     fn marks(&self) -> (Vec<String>, usize) {
         let marks = self.load();
-        assert!(marks.is_based);
+        assert!(marks.history.is_based);
         (marks.commits, marks.forged.len())
     }
 }

@@ -111,7 +111,7 @@ impl Desk {
         }
         let Some(before) = before else { return Ok(Outcome::Done) };
         // What agents committed themselves did not go through the plan's own paths.
-        let files = self.differing(&before.head, "HEAD")?;
+        let files = self.differing(&before.head)?;
         let strays = files.iter().map(|file| file.path.clone()).filter(is_stray).collect();
         let reason = self.judge_group(plans, &files)?.or_else(|| {
             let strays: BTreeSet<String> = strays;

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use mow_host::custody::{self, Settings};
 use mow_host::git::Git;
 use mow_host::rescue;
-use mow_store::{disk, manifest};
 
 use super::desk::Desk;
 use crate::EngineError;
@@ -114,8 +113,7 @@ impl Desk {
     /// Returns the branches that only others may move: the one in the root, and other phases' ones.
     fn protected(&self) -> Result<Vec<String>, EngineError> {
         let mut all: Vec<_> = Git::new(self.site.top()).current_branch()?.into_iter().collect();
-        let bytes = disk::read(&self.site.home()?.manifest())?.unwrap_or_default();
-        if let Ok(manifest) = manifest::parse(&bytes) {
+        if let Some(manifest) = self.site.manifest(&self.site.home()?)?.as_ref() {
             all.extend(manifest.worktrees.iter().filter_map(|(_, entry)| entry.text("branch")));
         }
         all.retain(|branch| *branch != self.branch);

@@ -65,6 +65,7 @@ impl Desk {
         (project.planning, project.root) = (root.join(".planning"), root);
         project.planned = true;
         let dir_name = site.phase_dir_name(&project.planning, &brief.phase, &brief.name);
+        site.know_ignored(brief.ignored);
         // What is made ahead is the lead's to bring to where it belongs.
         let commits_docs = brief.through.is_none() && site.commits_docs()?;
         let (brief, stop) = (brief.clone(), Stop::new().map_err(EngineError::io("make a pipe"))?);

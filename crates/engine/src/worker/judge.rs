@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use mow_core::declared::{decides_tests, is_declared, is_test};
+use mow_host::history::Change;
 use mow_store::plan::{Files, Plan};
 
 use super::desk::Desk;
@@ -17,7 +18,7 @@ use crate::marks::Marks;
 pub(super) struct Changed {
     /// Its name below the top of the repository.
     pub(super) path: String,
-    pub(super) is_new: bool,
+    is_new: bool,
 }
 
 /// Files as they are in the last commit.
@@ -49,9 +50,15 @@ impl Files for InCommit<'_> {
 }
 
 impl Desk {
-    /// Lists the files that differ between two commits.
-    pub(super) fn differing(&self, from: &str, to: &str) -> Result<Vec<Changed>, EngineError> {
-        let args = ["diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", from, to];
+    /// Lists the files that differ between a commit and the last one.
+    pub(super) fn differing(&self, from: &str) -> Result<Vec<Changed>, EngineError> {
+        let (marks, head) = (self.marks()?, self.head()?);
+        if let Some(changes) = marks.history.differing(from, &head) {
+            let changed = |change: Change| Changed { is_new: change.is_new(), path: change.path };
+            return Ok(changes.into_iter().map(changed).collect());
+        }
+        // What somebody merged shows in none of its commits.
+        let args = ["diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", from, &head];
         let output = self.git().plumbing().run(&args)?.stdout;
         let names = mow_host::git::parse_names(&output);
         let pairs = names.chunks_exact(2);
@@ -119,7 +126,7 @@ impl Desk {
         let plans = self.trust().plans.clone();
         let all: Vec<_> =
             plans.values().flat_map(|frozen| frozen.plan.files_modified.clone()).collect();
-        let files = self.differing(&self.brief.base, "HEAD")?;
+        let files = self.differing(&self.brief.base)?;
         Ok(files.iter().find_map(|file| self.offence(file, &all)))
     }
 
@@ -141,6 +148,11 @@ impl Desk {
                 continue;
             }
             let before = marks.commits.get(n + 1).unwrap_or(&self.brief.base);
+            if let Some(line) = marks.history.line(before, commit) {
+                let changes = line.into_iter().flat_map(|one| &one.changes);
+                files.extend(changes.map(|change| change.path.clone()));
+                continue;
+            }
             let range = format!("{before}..{commit}");
             let args = ["log", "--no-merges", "--name-only", "--no-renames", "--format=", "-z"];
             let base = format!("^{}", self.brief.base);

@@ -76,7 +76,7 @@ impl Desk {
         let mark = Mark::Task(plan.to_owned(), number);
         let commit = self.commit(&subject, Some((&mark, effect)), part)?;
         failpoint::reach("task.committed");
-        let files = self.differing(&before.head, "HEAD")?;
+        let files = self.differing(&before.head)?;
         if let Some(reason) = self.judge(plan, &files)? {
             let kept = self.bring_back(&before)?;
             return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
@@ -251,7 +251,7 @@ impl Desk {
         let paths = match part {
             Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
             Part::Papers if self.commits_docs => {
-                Paths::Only(vec![format!("{planning}/phases/{}", self.dir_name)])
+                Paths::Folder(format!("{planning}/phases/{}", self.dir_name))
             }
             Part::Papers | Part::Declared(_) => Paths::Only(Vec::new()),
         };

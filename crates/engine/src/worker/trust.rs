@@ -1,6 +1,7 @@
 //! What a worker knows for sure, because it did it itself or read it where no agent can write.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 
 use mow_core::report::Brief;
 use mow_core::seal::Seals;
@@ -96,6 +97,8 @@ impl Trust {
 impl Desk {
     /// Reads which tasks and plans are committed; does not ask git twice about the same commit.
     pub(super) fn marks(&self) -> Result<Marks, EngineError> {
+        // A commit that was made and not noted yet would look like somebody else's.
+        let _quiet = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut trust = self.trust();
         let head = self.head()?;
         if let Some((_, marks)) = trust.marks.as_ref().filter(|(at, _)| *at == head) {

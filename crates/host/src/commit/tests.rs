@@ -58,6 +58,41 @@ fn hooks_take_part_and_their_refusal_is_told() {
 }
 
 #[test]
+fn a_folder_is_committed_with_all_that_is_in_it_and_nothing_else() {
+    let repository = Repository::new();
+    let folder = Paths::Folder("plans/03-x".to_owned());
+    repository.write("plans/03-x/old", "1\n");
+    repository.write("plans/03-x/gone", "1\n");
+    repository.write("plans/.gitignore", "*.log\n");
+    repository.commit("plan");
+    let commit = || commit_paths(&repository.git, &folder, "papers", &[]).unwrap();
+    assert_eq!(commit(), None, "there is nothing new");
+    repository.write("plans/03-x/old", "2\n");
+    repository.write("plans/03-x/deep/new", "1\n");
+    repository.write("plans/03-x/a.log", "1\n");
+    fs::remove_file(repository.root().join("plans/03-x/gone")).unwrap();
+    repository.write("file", "two\n");
+    repository.write("plans/03-xy", "1\n");
+    repository.say(&["add", "file"]);
+    assert_eq!(commit(), Some(head(&repository.git).unwrap()));
+    let names = repository.say(&["show", "--format=", "--no-renames", "--name-status", "HEAD"]);
+    assert_eq!(names, "A\tplans/03-x/deep/new\nD\tplans/03-x/gone\nM\tplans/03-x/old");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "M  file\n?? plans/03-xy");
+    assert_eq!(commit(), None, "what others staged is not meant");
+}
+
+#[test]
+fn a_repository_inside_a_folder_is_left_alone() {
+    let repository = Repository::new();
+    repository.write("plans/new", "1\n");
+    repository.say(&["init", "-q", "plans/inner"]);
+    let inner = repository.git.with_env("GIT_DIR", repository.root().join("plans/inner/.git"));
+    inner.run(&["commit", "-q", "--allow-empty", "-m", "inner"]).unwrap();
+    commit_paths(&repository.git, &Paths::Folder("plans".to_owned()), "papers", &[]).unwrap();
+    assert_eq!(repository.say(&["show", "--format=", "--name-only", "HEAD"]), "plans/new");
+}
+
+#[test]
 fn trailers_are_found_as_trailers_only() {
     let repository = Repository::new();
     let base = head(&repository.git).unwrap();

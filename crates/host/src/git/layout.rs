@@ -166,9 +166,12 @@ fn line(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 fn hash(bytes: &[u8]) -> Option<String> {
-    let is_hash = matches!(bytes.len(), 40 | 64)
-        && bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    is_hash.then(|| String::from_utf8_lossy(bytes).into_owned())
+    is_hash(bytes).then(|| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Returns whether a name is that of an object, written out.
+pub(crate) fn is_hash(name: &[u8]) -> bool {
+    matches!(name.len(), 40 | 64) && name.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

@@ -313,3 +313,24 @@ fn line_endings_of_the_target_stay() {
     assert_eq!(stored, "zero\none\ntwo\nthree\nfour\nfive\nsix\n", "as the attributes say");
     assert_eq!(show(&repository, "raw").as_deref(), Some("one\r\ntwo\nthree\r\n"));
 }
+
+#[test]
+fn what_is_known_of_a_branch_is_not_asked_and_counts_for_one_target_only() {
+    let repository = repository();
+    let (git, job) = (&repository.git, job(&repository));
+    let target = repository.say(&["rev-parse", RUN]);
+    let touched = repository.say(&["diff", "--name-only", "main", "phase-03"]);
+    let touched = touched.lines().map(str::to_owned).collect();
+    let known = Known { target, touched };
+    let asked = plan(git, &job).unwrap();
+    assert_eq!(plan_knowing(git, &job, Some(&known)).unwrap(), asked, "files that are kept");
+    let Planned::Ready(ready) = &asked else { panic!("{asked:?}") };
+    assert_eq!(ready.left_out.len(), 2);
+    let code_only = Known { touched: vec!["code".to_owned()], ..known.clone() };
+    let Planned::Ready(bare) = plan_knowing(git, &job, Some(&code_only)).unwrap() else { panic!() };
+    assert_ne!(bare.tree, ready.tree, "git was not asked what the branch changed");
+    merge(git, &job).unwrap();
+    let again = plan_knowing(git, &job, Some(&known)).unwrap();
+    let is_known = matches!(again, Planned::Not(MergeOutcome::AlreadyMerged { whole: true, .. }));
+    assert!(is_known, "the target stands elsewhere: {again:?}");
+}

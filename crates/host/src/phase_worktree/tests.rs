@@ -313,6 +313,10 @@ fn bad_names_and_bases_are_refused_before_anything_happens() {
     place.job = Prepare { base: "nowhere".to_owned(), ..place.job };
     assert!(matches!(place.error(), WorktreeError::NoBase { .. }));
     assert!(!place.repository.root().join(".worktrees").exists());
+    place.job = Prepare { base: "1".repeat(40), branch: "phase-03".to_owned(), ..place.job };
+    assert!(matches!(place.error(), WorktreeError::NoBase { .. }));
+    assert!(!place.repository.root().join(".worktrees/p03").exists());
+    assert_eq!(place.repository.git.commit_of("refs/heads/phase-03").unwrap(), None);
 }
 
 #[test]

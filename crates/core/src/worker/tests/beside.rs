@@ -28,6 +28,7 @@ impl Hands {
             clear: vec![crate::touch::EVERYTHING.to_owned()],
             spent: crate::money::Money::default(),
             checked: false,
+            ignored: None,
         };
         let (worker, going) = (Worker::default(), Vec::new());
         let mut hands = Self { worker, now: 0, reports: Vec::new(), going };

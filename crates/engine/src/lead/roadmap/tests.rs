@@ -2,8 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 
-use std::fs;
-
 use mow_core::lead::Input;
 use mow_core::machine::step;
 use tempfile::TempDir;
@@ -69,20 +67,39 @@ fn refuses_what_cannot_run() {
 fn reads_the_roadmap_again_for_phases_that_wait() {
     let (dir, project) = project(&diamond());
     let chosen = choose(&project, &Choice::All).unwrap();
-    let mut lead = Lead::default();
+    let (mut lead, mut plans) = (Lead::default(), KnownPlans::default());
     let begin = Input::Begin { run: "r".into(), target: "main".into(), tip: "c".into() };
     step(&mut lead, Some(&begin), 1);
-    let (scope, phases) = reread(&project, &lead, &chosen).unwrap();
+    let (scope, phases) = reread(&project, &lead, &chosen, &mut plans).unwrap();
     assert_eq!((scope, numbers(&phases)), (Scope::All, vec!["2".into(), "3".into(), "4".into()]));
     step(&mut lead, Some(&Input::Roadmap { scope, phases }), 2);
     let edited = diamond().replace("Phase 2, Phase 3", "Phase 2") + &section("5", "Phase 3");
     fs::write(dir.path().join(".planning/ROADMAP.md"), edited).unwrap();
-    let (_, phases) = reread(&project, &lead, &chosen).unwrap();
+    let (_, phases) = reread(&project, &lead, &chosen, &mut plans).unwrap();
     assert_eq!(numbers(&phases), ["2", "3", "4", "5"]);
     assert_eq!(phases[2].depends_on, [number("2")]);
     // Phase 2 is being prepared by now: what it began with stays.
     assert_eq!(phases[0], lead.phases[&number("2")].spec);
     fs::write(dir.path().join(".planning/ROADMAP.md"), "# Nothing of use\n").unwrap();
-    let (_, phases) = reread(&project, &lead, &chosen).unwrap();
+    let (_, phases) = reread(&project, &lead, &chosen, &mut plans).unwrap();
     assert_eq!(numbers(&phases), ["2"], "what has begun stays in the run");
+}
+
+#[test]
+fn a_plan_is_read_again_when_it_was_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut known) = (dir.path().join("01-01-PLAN.md"), KnownPlans::default());
+    let write = |file: &str, age: u64| {
+        fs::write(&path, format!("---\nfiles_modified: [{file}]\n---\n")).unwrap();
+        let at = std::time::SystemTime::now() - Duration::from_secs(age);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+    };
+    for (file, age) in [("a", 60), ("b", 60), ("c", 0), ("d", 0), ("e", 60)] {
+        write(file, age);
+        assert_eq!(known.files_of(&path), [file]);
+        assert_eq!(known.files_of(&path), [file]);
+        assert_eq!(known.0.len(), usize::from(age > 0), "only what has settled is remembered");
+    }
+    fs::remove_file(&path).unwrap();
+    assert_eq!(known.files_of(&path), [""; 0]);
 }

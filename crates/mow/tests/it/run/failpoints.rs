@@ -91,9 +91,9 @@ impl Quiet {
         play(&quiet);
         quiet.field.inspect();
         let (picture, mut passed) = (quiet.field.picture(), quiet.passed());
-        // Whether a lead that a scene kills was just writing is chance. This point is passed for
-        // sure by whoever follows one that died at a point of a write.
-        passed.retain(|(point, _)| point != "disk.cleared");
+        // Whether a lead that a scene kills was just writing, or doing anything, is chance. These
+        // points are passed for sure by whoever follows one that died there.
+        passed.retain(|(point, _)| point != "disk.cleared" && point != "lead.reopened");
         Self { play: quiet, picture, passed }
     }
 }
