@@ -23,6 +23,8 @@ const FOLDER_MAX: usize = 1_000;
 /// How long somebody else may keep the worktree's index locked, and how often that is looked at.
 const INDEX_WITHIN: Duration = Duration::from_secs(10);
 const INDEX_AGAIN: Duration = Duration::from_millis(20);
+/// How often a commit is tried because somebody else's came in between.
+const BESIDE_TRIES_MAX: usize = 10;
 
 /// Why nothing was committed.
 #[derive(Debug, Error)]
@@ -151,13 +153,27 @@ pub fn commit_beside(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<Option<String>, CommitError> {
-    let index = PrivateIndex::of_worktree(worktree)?;
-    let made = commit_paths(index.git(), &Paths::Only(paths.to_vec()), message, trailers)?;
-    if let Some(commit) = &made {
-        refresh(worktree, commit)?;
-        failpoint::reach("commit.indexed");
+    let paths = Paths::Only(paths.to_vec());
+    let mut tries = 1;
+    loop {
+        let before = head(worktree)?;
+        let index = PrivateIndex::of_worktree(worktree)?;
+        let made = match commit_paths(index.git(), &paths, message, trailers) {
+            // Somebody else's commit came in between.
+            Err(CommitError::Refused { .. })
+                if tries < BESIDE_TRIES_MAX && head(worktree)? != before =>
+            {
+                tries += 1;
+                continue;
+            }
+            made => made?,
+        };
+        if let Some(commit) = &made {
+            refresh(worktree, commit)?;
+            failpoint::reach("commit.indexed");
+        }
+        return Ok(made);
     }
-    Ok(made)
 }
 
 /// Brings the worktree's own index up to what a commit changed.

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use mow_core::worker::{Outcome, apart};
-use mow_host::commit;
+use mow_host::{commit, rescue};
 
+use super::custody::{Before, rewritten, short};
 use super::desk::Desk;
 use super::player;
 use super::task::{Job, Part, kind, one_line};
@@ -39,7 +40,9 @@ impl Desk {
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
         let group = (self.before()?, self.guard_papers()?);
-        self.trust().group = Some(group);
+        let mut trust = self.trust();
+        trust.group = Some(group);
+        trust.made.clear();
         Ok(Outcome::Done)
     }
 
@@ -87,7 +90,8 @@ impl Desk {
             self.restore_papers(guarded)?;
         }
         if let Some(before) = &before
-            && let Some(reason) = self.trespass(before)?
+            && let Some(reason) =
+                self.trespass(before)?.map_or_else(|| self.unmade(before), |text| Ok(Some(text)))?
         {
             let kept = self.bring_back(before)?;
             return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
@@ -120,6 +124,21 @@ impl Desk {
         let Some(reason) = reason else { return Ok(Outcome::Done) };
         let kept = self.bring_back(&before)?;
         Ok(Outcome::Failed { reason: format!("{reason}{kept}") })
+    }
+
+    /// Returns that something is no longer in the branch that was committed for plans side by side.
+    fn unmade(&self, before: &Before) -> Result<Option<String>, EngineError> {
+        let made = self.trust().made.clone();
+        if made.is_empty() {
+            return Ok(None);
+        }
+        let there = self.git().run(&["rev-list", "HEAD", &format!("^{}", before.head)])?.text();
+        let lost: Vec<_> = made.iter().filter(|made| !there.lines().any(|l| l == *made)).collect();
+        for commit in &lost {
+            let name = self.rescue_name(&format!("unmade-{}", short(commit)));
+            rescue::keep(&self.git(), &name, commit).map_err(|e| EngineError::Host(e.into()))?;
+        }
+        Ok(lost.first().map(|commit| rewritten(commit, &self.branch)))
     }
 
     /// Runs the checks of a plan that was committed without; undoes the task that does not pass.

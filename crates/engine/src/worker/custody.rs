@@ -66,9 +66,7 @@ impl Desk {
         }
         let has_committed = head != before.head;
         if has_committed && !git.is_ancestor(&before.head, &head)? {
-            let lost = short(&before.head);
-            let text = format!("it rewrote history: {lost} is no longer in {}", self.branch);
-            return Ok(Some(text));
+            return Ok(Some(rewritten(&before.head, &self.branch)));
         }
         if let Some(text) = self.strayed(has_committed.then_some(head.as_str()))? {
             return Ok(Some(text));
@@ -137,6 +135,11 @@ impl Desk {
         let is_kept = !kept.is_empty();
         Ok(if is_kept { "; what it did is kept: mow rescue list" } else { "" }.to_owned())
     }
+}
+
+/// Says that a commit is gone that was in a branch.
+pub(super) fn rewritten(lost: &str, branch: &str) -> String {
+    format!("it rewrote history: {} is no longer in {branch}", short(lost))
 }
 
 pub(super) fn short(commit: &str) -> &str {

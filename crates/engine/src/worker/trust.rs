@@ -39,6 +39,8 @@ pub(super) struct Trust {
     pub(super) head: Option<String>,
     /// How it all was before plans began to run side by side.
     pub(super) group: Option<(Before, Guarded)>,
+    /// What was committed for them since then.
+    pub(super) made: Vec<String>,
     /// Plans of which something was said already.
     pub(super) noted: BTreeSet<String>,
 }
@@ -60,6 +62,7 @@ impl Trust {
             passed: BTreeMap::new(),
             head: None,
             group: None,
+            made: Vec::new(),
             noted: BTreeSet::new(),
         }
     }
@@ -91,6 +94,9 @@ impl Trust {
             own.note(effect, mark.clone(), commit);
         }
         self.head = Some(commit.to_owned());
+        if self.group.is_some() {
+            self.made.push(commit.to_owned());
+        }
     }
 }
 

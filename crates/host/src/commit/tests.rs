@@ -183,6 +183,24 @@ fn a_commit_beside_others_waits_while_they_have_the_index_locked() {
 }
 
 #[test]
+fn a_commit_beside_others_is_tried_again_when_theirs_comes_first() {
+    let repository = Repository::new();
+    repository.write("mine", "m\n");
+    let theirs = "test -e .git/theirs && exit 0; touch .git/theirs\n\
+                  git update-ref HEAD $(git commit-tree -p HEAD -m theirs HEAD^{tree})";
+    repository.hook("pre-commit", theirs);
+    let commit = commit_beside(&repository.git, &["mine".to_owned()], "mine", &[]).unwrap();
+    assert_eq!(commit, repository.git.commit_of("HEAD").unwrap());
+    assert_eq!(repository.say(&["log", "-2", "--format=%s"]), "mine\ntheirs");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+    // A hook that refuses is not asked again.
+    repository.hook("pre-commit", "echo asked >> .git/asked; exit 1");
+    repository.write("mine", "n\n");
+    commit_beside(&repository.git, &["mine".to_owned()], "refused", &[]).unwrap_err();
+    assert_eq!(fs::read_to_string(repository.root().join(".git/asked")).unwrap(), "asked\n");
+}
+
+#[test]
 fn undoing_brings_back_some_paths_and_keeps_the_rest() {
     let repository = Repository::new();
     repository.write("a/kept", "1\n");

@@ -390,10 +390,17 @@ fn code_that_came_after_all_checks() {
     refused(&field, 1, "the verifier changed code, and nobody has checked that");
 }
 
+/// Waits in a script, for half a minute at most.
+fn until(test: &str) -> String {
+    format!("i=0; until {test} || test $i = 600; do i=$((i + 1)); sleep 0.05; done")
+}
+
 #[test]
 fn plans_side_by_side_are_watched_too() {
     let sow = |id: &str| plan_of(id, &["test -e $MOW_PLAN"]);
     let both = || [phase("1", &[]).with(sow("01-01")).with(sow("01-02"))];
+    let told = "$(git rev-parse --git-dir)/told";
+    let wait = until(&format!("test -e {told}"));
     for (lie, reason) in [
         ("echo true > tests/grow.sh; git commit -q tests -m Tests", "evidence altered: tests/grow"),
         ("echo > wild; git add wild; git commit -q wild -m Wild", "wild changed while plans"),
@@ -401,11 +408,29 @@ fn plans_side_by_side_are_watched_too() {
         ("git config core.hooksPath /dev/null", "it changed git's own settings: core.hookspath"),
         ("git commit -q --amend -m Mine", "it rewrote history"),
     ] {
-        let script = format!("echo > $MOW_PLAN; test $MOW_PLAN = 01-01 || {{ {lie}; }}");
+        // The other plan is at work all the time, but does nothing that the lie could run into.
+        let script = format!(
+            "echo > $MOW_PLAN\n\
+             if test $MOW_PLAN = 01-01; then {wait}; else {lie}; touch {told}; fi"
+        );
         let field = field_of(&script, &both());
         refused(&field, 1, reason);
         assert!(!field.code().contains_key("01-02"), "{lie}");
     }
+}
+
+#[test]
+fn the_commit_of_the_plan_beside_it_was_rewritten() {
+    let sow = |id: &str| plan_of(id, &["test -e $MOW_PLAN"]);
+    let wait = until("git log -1 --format=%B | grep -q '^Mow-Task: 01-01/1'");
+    let amend = until("git commit -q --amend -m Mine");
+    let script = format!(
+        "echo > $MOW_PLAN; test $MOW_PLAN = 01-01 && exit\n\
+         {wait}; {amend}"
+    );
+    let field = field_of(&script, &[phase("1", &[]).with(sow("01-01")).with(sow("01-02"))]);
+    refused(&field, 1, "it rewrote history");
+    assert!(field.ends(&["rescue", "list"], 0).contains("unmade"));
 }
 
 #[test]
