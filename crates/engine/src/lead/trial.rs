@@ -57,6 +57,7 @@ impl Trial<'_> {
         commit: &str,
         tree: &str,
     ) -> Result<Option<String>, EngineError> {
+        self.end_others()?;
         let git = match self.worktree.map(Git::at_top) {
             Some(own) if holds(&own, tree)? => own,
             _ => self.check_out(commit)?,
@@ -77,6 +78,7 @@ impl Trial<'_> {
         job: &Merge,
         files: &[Conflict],
     ) -> Result<Result<Ready, String>, EngineError> {
+        self.end_others()?;
         let root = Git::new(self.site.top());
         let ours = root.commit_of(&job.run_ref)?.unwrap_or_default();
         let git = self.check_out(&ours)?;
@@ -113,9 +115,13 @@ impl Trial<'_> {
         Ok(Ok(ready.map_err(|error| EngineError::Host(error.into()))?))
     }
 
+    /// Ends what a lead that was killed has left at work.
+    fn end_others(&self) -> Result<(), EngineError> {
+        let ended = process::end_token(&self.token(), END_GRACE);
+        ended.map(drop).map_err(|error| EngineError::Host(error.into()))
+    }
+
     fn check_out(&self, commit: &str) -> Result<Git, EngineError> {
-        // Of a lead that was killed something may still be at work there.
-        process::end_token(&self.token(), END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
         let path = place(self.site)?;
         scratch::check_out(self.site.top(), &path, commit)
             .map_err(|error| EngineError::Host(error.into()))
