@@ -21,6 +21,7 @@ mod session;
 mod talk;
 mod task;
 mod trust;
+mod unfinished;
 mod world;
 
 use mow_core::phase::PhaseNumber;
