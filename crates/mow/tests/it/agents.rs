@@ -3,6 +3,7 @@
 //! Everything but the model is real: the agents' programs, git, processes, the inbox.
 
 mod bad;
+mod conflicts;
 mod kills;
 mod lifecycle;
 mod mixed;
