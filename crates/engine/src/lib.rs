@@ -12,6 +12,7 @@ pub mod lead;
 mod marks;
 pub mod peer;
 pub mod site;
+pub mod tools;
 pub mod watch;
 pub mod worker;
 

@@ -20,6 +20,9 @@ const WAITING_MAX: usize = 200;
 /// How long a message may be.
 pub const CHARS_MAX: usize = 500;
 
+/// How many bytes of messages a phase gets in a run; who wants to tell more is refused.
+const BYTES_MAX: u64 = 1 << 20;
+
 /// Tells the workers of a phase something.
 pub fn send(
     project: &Project,
@@ -32,13 +35,14 @@ pub fn send(
     let line = line.trim_end();
     let dir = run.path().join("peers");
     disk::create_dir(&dir)?;
+    let file = dir.join(format!("{to}.ndjson"));
+    if std::fs::metadata(&file).is_ok_and(|about| about.len() > BYTES_MAX) {
+        let message = format!("{to} was told more than it can read");
+        return Err(EngineError::refused(message, "say it in a file of the project"));
+    }
     // The last ones must stay in one file with those that were read: a cut would hide some.
     let waiting = Append { durable: true, keep: None };
-    Writer::open_dir(&dir, WAIT_DEFAULT)?.append_line(
-        &dir.join(format!("{to}.ndjson")),
-        line.as_bytes(),
-        waiting,
-    )?;
+    Writer::open_dir(&dir, WAIT_DEFAULT)?.append_line(&file, line.as_bytes(), waiting)?;
     let name = ndjson::chat_file_name(&from, &to)
         .map_err(|error| EngineError::refused(error.to_string(), "name a phase"))?;
     let keep = Some(Keep { lines_max: WAITING_MAX, lines_kept: WAITING_MAX });

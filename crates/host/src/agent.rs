@@ -13,6 +13,7 @@ mod claude;
 mod codex;
 pub mod detect;
 pub mod environment;
+pub mod mcp;
 mod pump;
 mod rpc;
 mod trouble;

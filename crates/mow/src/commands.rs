@@ -18,6 +18,7 @@ mod init;
 mod install;
 mod log;
 mod manual;
+mod mcp;
 mod merge;
 mod message;
 mod milestone;
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     /// Carry out one attempt of a phase; `mow run` starts it
     #[command(hide = true)]
     Worker(run::WorkerArgs),
+    /// Serve tools to an agent; mow starts it for agents that need it
+    #[command(hide = true)]
+    Mcp(mcp::Args),
     /// Show the run at a glance: lead, phases, workers, questions
     Ps,
     /// Show which coding agents are there, and who plays which role
@@ -251,6 +255,7 @@ impl Command {
             Self::ColorAssign { .. }
             | Self::Run(_)
             | Self::Worker(_)
+            | Self::Mcp(_)
             | Self::Ps
             | Self::Agents
             | Self::Cost(_)
@@ -327,6 +332,7 @@ impl Command {
             Self::Websearch(args) => Ok(args.run()),
             Self::Run(args) => run::run(context, args),
             Self::Worker(args) => run::worker(args),
+            Self::Mcp(args) => mcp::run(args),
             Self::Ps => ps::run(context),
             Self::Agents => agents::run(context),
             Self::Cost(args) => cost::run(context, args),

@@ -5,11 +5,14 @@
 //! more.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use mow_core::money::{Budget, Money, Spent};
+use mow_core::report::Brief;
 use mow_core::worker::{Input, Outcome, Role};
-use mow_host::agent::{self, Access, End, Limits, Session, Trouble};
+use mow_host::agent::{self, Access, End, Kind, Limits, Session, ToolServer, Trouble, mcp};
+use mow_host::process::TOKEN;
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -18,6 +21,7 @@ use super::talk::{Talk, asks};
 use crate::EngineError;
 use crate::cast::Cast;
 use crate::site;
+use crate::tools;
 
 /// How often an answer is asked for that can be read.
 const ANSWERS_MAX: u32 = 2;
@@ -113,9 +117,16 @@ impl Desk {
         prompt: &str,
     ) -> Result<(End, Talk<'a>), EngineError> {
         let job = self.job(cast, work, session, prompt)?;
+        let report = self.report_file(work);
+        if !job.servers.is_empty() {
+            tools::forget_report(&report)?;
+        }
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
         let end = agent::run(cast.kind, &job, &mut talk, &self.stop);
         self.moves();
+        if !job.servers.is_empty() {
+            talk.handed_over = tools::read_report(&report)?;
+        }
         let money = talk.used;
         *self.purse() += money;
         self.tell(Input::Spent(Spent {
@@ -156,7 +167,7 @@ impl Desk {
             model: cast.model.clone(),
             session,
             access: work.access,
-            servers: Vec::new(),
+            servers: if cast.kind == Kind::Acp { vec![self.server(work)] } else { Vec::new() },
             limits: Limits {
                 usd: left,
                 wall: minutes("multi_phase.worker_timeout_min"),
@@ -169,6 +180,33 @@ impl Desk {
                 files => files.iter().map(|file| root.join(file)).collect(),
             },
         })
+    }
+
+    /// Returns the file for what an agent hands over by [`Self::server`].
+    fn report_file(&self, work: &Work<'_>) -> PathBuf {
+        let attempt = (&self.brief.phase, self.brief.attempt);
+        tools::report_file(&self.site.run, attempt, &work.name)
+    }
+
+    /// Returns the program that serves tools to an agent which cannot be served otherwise.
+    fn server(&self, work: &Work<'_>) -> ToolServer {
+        let Brief { phase, attempt, .. } = &self.brief;
+        let env = [
+            (TOKEN, self.site.token(phase, *attempt)),
+            ("MOW_ROLE", "worker".to_owned()),
+            ("MOW_RUN", self.site.run.run().to_owned()),
+            ("MOW_PHASE", phase.to_string()),
+            ("MOW_ATTEMPT", attempt.to_string()),
+            ("MOW_ROLE_NAME", work.role.name().to_owned()),
+            ("MOW_JOB", work.name.clone()),
+        ];
+        let root = self.site.project.root.display().to_string();
+        ToolServer {
+            name: mcp::NAME.to_owned(),
+            command: self.site.exe.clone(),
+            args: vec!["mcp".to_owned(), "--root".to_owned(), root],
+            env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
     }
 
     /// Returns all that an agent finds in its environment.

@@ -120,18 +120,6 @@ impl Desk {
         self.purse.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells another phase something; says what came of it.
-    pub(super) fn send_to_peer(&self, phase: &str, text: &str) -> Result<String, String> {
-        let to = PhaseNumber::parse(phase).ok_or_else(|| format!("`{phase}` is no phase"))?;
-        if text.trim().is_empty() {
-            return Err("there is nothing to tell".to_owned());
-        }
-        let pair = (&self.brief.phase, &to);
-        peer::send(&self.site.project, &self.site.run, pair, text)
-            .map(|()| format!("phase {to} will be told"))
-            .map_err(|error| error.sentence())
-    }
-
     /// Returns what other phases told this one since it was last asked.
     pub(super) fn news_of_peers(&self) -> Vec<String> {
         peer::take(&self.site.run, &self.brief.phase).unwrap_or_else(|error| {

@@ -15,6 +15,7 @@ use super::role::Played;
 use super::task::Job;
 use crate::EngineError;
 use crate::cast::{self, Cast};
+use crate::tools;
 
 /// Reads an answer: what was handed over counts before the last words.
 fn read<T: Said>(text: &str, handed_over: Option<&Value>) -> Result<T, String> {
@@ -45,11 +46,12 @@ impl Desk {
 
     /// Lets an agent play a role.
     pub(super) fn play(&self, cast: &Cast, role: Role, round: u32) -> Result<Played, EngineError> {
-        let (schema, check): (_, &Judge) = match role {
-            Role::Discusser => (Some(Discussion::SCHEMA), &check::<Discussion>),
-            Role::PlanChecker => (Some(Review::SCHEMA), &check::<Review>),
-            Role::Verifier => (Some(Verification::SCHEMA), &check::<Verification>),
-            Role::Researcher | Role::Planner | Role::Executor => (None, &any),
+        let check: &Judge = match role {
+            Role::Discusser => &check::<Discussion>,
+            Role::PlanChecker => &check::<Review>,
+            Role::Verifier => &check::<Verification>,
+            Role::Executor => &check::<TaskReport>,
+            Role::Researcher | Role::Planner => &any,
         };
         let access = match role {
             Role::Discusser | Role::PlanChecker => Access::Read,
@@ -66,7 +68,7 @@ impl Desk {
             prompt: self.prompt(role, round, &[findings])?,
             access,
             files: &[],
-            schema,
+            schema: tools::schema(role),
             check,
         };
         let words = match self.employ(cast, &work)? {
@@ -149,7 +151,7 @@ impl Desk {
             prompt: self.prompt(Role::Executor, 0, &values)?,
             access: Access::Edit,
             files: job.files,
-            schema: Some(TaskReport::SCHEMA),
+            schema: tools::schema(Role::Executor),
             check: &check::<TaskReport>,
         };
         let did: Did = self.employ(cast, &work)?;

@@ -15,15 +15,12 @@ use super::permission::{self, Rule};
 use super::session::Kept;
 use crate::EngineError;
 use crate::cast::Cast;
+use crate::tools::{self, PEER_SEND, REPORT, TAKEN};
 
 /// The answers to an agent that wants to do something.
 const ALLOW: &str = "allow";
 const ALWAYS: &str = "always";
 const DENY: &str = "deny";
-/// The tool by which an agent hands over its answer.
-const REPORT: &str = "report";
-/// The tool by which it tells another phase something.
-const PEER_SEND: &str = "peer_send";
 
 /// A conversation with an agent.
 pub(super) struct Talk<'a> {
@@ -143,35 +140,15 @@ impl Counterpart for Talk<'_> {
             REPORT => {
                 (self.work.check)("", Some(input))?;
                 self.handed_over = Some(input.clone());
-                Ok("Taken. You are done: end your turn.".to_owned())
+                Ok(TAKEN.to_owned())
             }
-            PEER_SEND => {
-                let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
-                self.desk.send_to_peer(text("phase"), text("text"))
-            }
+            PEER_SEND => tools::send_to_peer(&self.desk.site, &self.desk.brief.phase, input),
             other => Err(format!("there is no tool {other}")),
         }
     }
 
     fn tools(&self) -> Vec<ToolSpec> {
-        let report = self.work.schema.and_then(|schema| serde_json::from_str(schema).ok());
-        let report = report.map(|schema| ToolSpec {
-            name: REPORT.to_owned(),
-            description: "Hands over your answer, in place of the JSON block at the end."
-                .to_owned(),
-            schema,
-        });
-        let text = json!({ "type": "string" });
-        let peer = ToolSpec {
-            name: PEER_SEND.to_owned(),
-            description: "Tells the agents of another phase something they must know.".to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": { "phase": text, "text": text },
-                "required": ["phase", "text"],
-            }),
-        };
-        report.into_iter().chain([peer]).collect()
+        tools::specs(self.work.schema)
     }
 
     fn messages(&mut self) -> Vec<String> {

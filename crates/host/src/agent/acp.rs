@@ -1,7 +1,8 @@
 //! Speaks the Agent Client Protocol, version 1: with OpenCode, Gemini, and whoever else knows it.
 //!
 //! Only what mow needs of it: one session, prompts, permissions, forms. The protocol has no way to
-//! serve tools over the same pipes, to bound money, or to tell an agent something within a turn. What is
+//! serve tools over the same pipes (an agent starts [`ToolServer`]s), to bound money, or to tell an agent
+//! something within a turn. What is
 //! parked is asked again after the session was resumed, where the agent can do that; where it cannot,
 //! the session is unknown then, and a new one has to begin.
 
@@ -42,6 +43,7 @@ pub(super) fn run(
         refusal: None,
         cost: (job.session == Session::New).then_some(0.0),
         spent: None,
+        served: job.servers.iter().map(|server| format!("mcp_{}_", server.name)).collect(),
     };
     let ending = acp.work(job, stop)?;
     acp.rpc.pump.finish(ending)
@@ -60,6 +62,8 @@ struct Acp<'a> {
     /// What the session had cost when that was last reported, and what it costs now.
     cost: Option<f64>,
     spent: Option<f64>,
+    /// What the ids of calls begin with that go to servers of the job.
+    served: Vec<String>,
 }
 
 impl Acp<'_> {
@@ -76,7 +80,9 @@ impl Acp<'_> {
             let text = format!("it speaks version {} of the protocol", about["protocolVersion"]);
             return Ok(Ending::fail(Trouble::Other, text));
         }
-        let Some((method, params)) = opening(job, &about["agentCapabilities"]) else {
+        let Some((method, params)) =
+            opening(job, &about["agentCapabilities"], self.rpc.pump.mark())
+        else {
             let text = "the agent cannot resume a session".to_owned();
             return Ok(Ending::fail(Trouble::SessionUnknown, text));
         };
@@ -187,7 +193,7 @@ impl Acp<'_> {
 
     fn permit(&mut self, call: &Call<'_>) -> Result<Option<Ending>, AgentError> {
         let ask = permission(&call.params["toolCall"]);
-        let reply = self.ask(&ask);
+        let reply = if self.is_served(call) { Reply::Allow } else { self.ask(&ask) };
         let (wanted, refusal): (&[&str], _) = match reply {
             Reply::Park => return Ok(Some(Ending::kill(End::Parked { ask }))),
             Reply::Allow => (&["allow_once", "allow_always"], None),
@@ -203,6 +209,14 @@ impl Acp<'_> {
         self.refusal = refusal.map(|reason| format!("That was refused: {reason}"));
         self.rpc.answer(call, &json!({ "outcome": outcome }))?;
         Ok(None)
+    }
+
+    /// Returns whether a tool is one that the job serves: nobody has to be asked about that. Gemini
+    /// makes the id of a call from the tool's full name, and what is a shell's is of another kind.
+    fn is_served(&self, call: &Call<'_>) -> bool {
+        let call = &call.params["toolCall"];
+        let id = call["toolCallId"].as_str().unwrap_or_default();
+        call["kind"] == "other" && self.served.iter().any(|prefix| id.starts_with(prefix))
     }
 
     fn fill_in(&mut self, call: &Call<'_>) -> Result<Option<Ending>, AgentError> {
@@ -247,9 +261,12 @@ impl Talk for Acp<'_> {
 }
 
 /// Returns the call that begins or resumes a session; `None` when the agent cannot do that.
-fn opening(job: &Job, able: &Value) -> Option<(&'static str, Value)> {
+fn opening(job: &Job, able: &Value, (mark, value): (&str, &str)) -> Option<(&'static str, Value)> {
     let server = |server: &ToolServer| {
+        // Agents do not pass on their environment to all that they start.
+        let mark = json!({ "name": mark, "value": value });
         let env = server.env.iter().map(|(name, value)| json!({ "name": name, "value": value }));
+        let env = env.chain([mark]);
         json!({
             "name": server.name, "command": server.command, "args": server.args,
             "env": env.collect::<Vec<_>>(),

@@ -10,7 +10,6 @@
 //! The control messages are no documented contract. What is unknown is ignored or refused, never fatal.
 
 mod meter;
-mod server;
 mod start;
 mod words;
 
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 use super::pump::{Ending, Heard, Pump};
 use super::{
     AgentError, Ask, Counterpart, End, Event, GO_ON, Job, Reply, Session, ToolSpec, Trouble, id_of,
-    one_line,
+    mcp, one_line,
 };
 use crate::stop::Stop;
 use meter::Meter;
@@ -87,7 +86,7 @@ impl Talk<'_> {
             request["appendSystemPrompt"] = json!(system);
         }
         if !self.tools.is_empty() {
-            request["sdkMcpServers"] = json!([server::NAME]);
+            request["sdkMcpServers"] = json!([mcp::NAME]);
         }
         self.request(INITIALIZE, &request)?;
         if job.session != Session::New {
@@ -181,8 +180,11 @@ impl Talk<'_> {
             },
             "hook_callback" => self.answer(&request["input"]),
             "mcp_message" => {
-                let message = server::answer(&self.tools, self.counterpart, &request["message"]);
-                json!({ "mcp_response": message })
+                let mut call = |tool: &str, input: &Value| self.counterpart.called(tool, input);
+                let message = mcp::answer(&self.tools, &mut call, &request["message"]);
+                // A notification is answered, too: the envelope wants something in it.
+                let nothing = || json!({ "jsonrpc": "2.0", "id": 0, "result": {} });
+                json!({ "mcp_response": message.unwrap_or_else(nothing) })
             }
             other => {
                 let error = format!("{other} is not supported");

@@ -120,6 +120,11 @@ pub(super) struct Pump {
 }
 
 impl Pump {
+    /// Returns the variable that marks all processes of this run.
+    pub(super) fn mark(&self) -> (&'static str, &str) {
+        (MARK, &self.mark)
+    }
+
     /// Starts the agent; `None` when its program is not there.
     pub(super) fn start(
         job: &Job,

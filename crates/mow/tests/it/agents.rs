@@ -9,6 +9,7 @@ mod lifecycle;
 mod mixed;
 mod models;
 mod moments;
+mod peers;
 mod permissions;
 mod reviews;
 
@@ -16,7 +17,7 @@ use std::fs;
 
 use mow_testkit::agents::{Agent, Agents};
 use mow_testkit::field::{Field, Phase, Plan, Soil, marked, phase};
-use mow_testkit::llm::{Script, ScriptedLlm, Step};
+use mow_testkit::llm::{Script, ScriptedLlm, Step, Tool};
 use serde_json::{Value, json};
 
 /// The program under test.
@@ -119,6 +120,13 @@ fn says(value: &Value) -> Step {
     Step::text(&format!("I am done.\n\n```json\n{value}\n```\n"))
 }
 
+/// A turn that calls a tool of mow, whatever the agent calls it.
+fn calls(tool: &str, input: Value) -> Step {
+    let prefixes = ["mcp__mow__", "mow_", "mcp_mow_", ""];
+    let names = prefixes.map(|prefix| format!("{prefix}{tool}")).to_vec();
+    Step::default().tool(Tool::FirstOf { names, input })
+}
+
 /// A plan of phase 1: a task for each file.
 fn plan_text(plan: &str, files: &[&str]) -> String {
     let tasks: String = files
@@ -190,6 +198,7 @@ fn good() -> Vec<Script> {
             .step(done()),
         role("verifier")
             .step(Step::sh(verification))
-            .step(says(&json!({ "verdict": "passed", "gaps": [] }))),
+            .step(calls("report", json!({ "verdict": "passed", "gaps": [] })))
+            .says("It is handed over."),
     ]
 }

@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::server;
-use crate::agent::{Access, Job, Session, ToolSpec};
+use crate::agent::{Access, Job, Session, ToolSpec, mcp};
 
 /// With these an agent would get past mow: to other sessions, to other times, to other worktrees; or
 /// would wait for somebody who looks at its screen.
@@ -46,7 +45,7 @@ pub(super) fn arguments(job: &Job, tools: &[ToolSpec]) -> Vec<String> {
     if let Session::Resume(session) = &job.session {
         add("--resume", session.clone());
     }
-    let allowed: Vec<_> = tools.iter().map(|tool| server::full_name(&tool.name)).collect();
+    let allowed: Vec<_> = tools.iter().map(|tool| mcp::full_name(&tool.name)).collect();
     if !allowed.is_empty() {
         add("--allowedTools", allowed.join(","));
     }

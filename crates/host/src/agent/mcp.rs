@@ -1,27 +1,26 @@
-//! Serves the tools of mow to Claude Code as an MCP server without a process or a port.
+//! Serves tools by the Model Context Protocol: what a message is answered with. Whoever has the line to
+//! the client reads and writes it.
 
 use serde_json::{Value, json};
 
-use super::super::{Counterpart, ToolSpec};
+use super::ToolSpec;
 
-/// The name of the server.
-pub(super) const NAME: &str = "mow";
+/// What agents know the server by.
+pub const NAME: &str = "mow";
 
 /// Returns the name that Claude Code gives to a tool of ours.
 pub(super) fn full_name(tool: &str) -> String {
     format!("mcp__{NAME}__{tool}")
 }
 
-/// Answers one message of its MCP client.
-pub(super) fn answer(
+/// Answers one message of an MCP client; a notification gets no answer. An error of a tool goes back to
+/// the agent, too.
+pub fn answer(
     tools: &[ToolSpec],
-    counterpart: &mut dyn Counterpart,
+    call: &mut dyn FnMut(&str, &Value) -> Result<String, String>,
     message: &Value,
-) -> Value {
-    let Some(id) = message.get("id").filter(|id| !id.is_null()) else {
-        // A notification; yet the envelope wants something in it.
-        return json!({ "jsonrpc": "2.0", "id": 0, "result": {} });
-    };
+) -> Option<Value> {
+    let id = message.get("id").filter(|id| !id.is_null())?;
     let params = &message["params"];
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => json!({
@@ -34,7 +33,7 @@ pub(super) fn answer(
         "tools/call" => {
             let name = params["name"].as_str().unwrap_or_default();
             let done = if tools.iter().any(|tool| tool.name == name) {
-                counterpart.called(name, &params["arguments"])
+                call(name, &params["arguments"])
             } else {
                 Err(format!("there is no tool {name}"))
             };
@@ -44,10 +43,10 @@ pub(super) fn answer(
         }
         method => {
             let error = json!({ "code": -32601, "message": format!("{method} is not supported") });
-            return json!({ "jsonrpc": "2.0", "id": id, "error": error });
+            return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
     };
-    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+    Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 fn listed(tool: &ToolSpec) -> Value {
