@@ -2,6 +2,7 @@
 //!
 //! Everything but the model is real: the agents' programs, git, processes, the inbox.
 
+mod asking;
 mod bad;
 mod conflicts;
 mod kills;
