@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What rules say about something that an agent wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     Allowed,
     Denied,
     /// A person has to say.
@@ -20,7 +20,7 @@ pub(super) enum Rule {
 }
 
 /// Asks the rules about the use of a tool.
-pub(super) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
+pub(crate) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
     let what = subject(input);
     let any = |key: &str, star: Star| {
         let rules = config.value(key).and_then(Value::as_array).into_iter().flatten();
