@@ -56,8 +56,10 @@ impl Desk {
     /// Lets an agent do a piece of work; one that was parked with it goes on.
     pub(super) fn employ(&self, cast: &Cast, work: &Work<'_>) -> Result<Did, EngineError> {
         let kept = self.session(&work.name)?.filter(|kept| kept.agent == cast.agent);
+        // Rounds are counted anew in each attempt; what a role waits for stays the same.
+        let is_same = |kept: &Kept| work.plan.is_none() || kept.job == work.job;
         let (mut session, mut prompt) = match kept {
-            Some(kept) if kept.parked && kept.job == work.job => {
+            Some(kept) if kept.parked && is_same(&kept) => {
                 (Session::Resume(kept.session), String::new())
             }
             Some(kept) if kept.done => (Session::Resume(kept.session), work.prompt.clone()),
