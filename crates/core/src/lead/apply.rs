@@ -6,14 +6,9 @@ use super::ahead;
 use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
-<<<<<<< HEAD
 use crate::money::{Money, Spent};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, Halt, Report};
-=======
-use crate::money::Money;
 use crate::report::{Brief, Halt, Report, THROTTLED_MAX_MS};
->>>>>>> simagents
 use crate::stage::Stage;
 
 /// How long a worker may take to end after its last word.
