@@ -5,6 +5,7 @@
 //! | storm | processes that write are killed, over and over | `MOW_STORM_KILLS` |
 //! | failpoints | processes die at every point, alone and in pairs | `MOW_FAILPOINTS` |
 //! | simulation | seeds, and runs of full size | `MOW_SIM_SEEDS`, `MOW_SIM_LARGE` |
+//! | inbox | questions, and deaths of those who ask and answer | `MOW_INBOX_ITEMS`, `MOW_INBOX_KILLS`, `MOW_INBOX_CRITERIA` |
 //! | disk | what power failures leave on long walks | `MOW_DISK_WALKS` |
 //! | scenarios | merges of random repositories | `MOW_MERGE_SCENARIOS` |
 //! | properties | everything else that throws its input | `PROPTEST_CASES` |
@@ -23,6 +24,9 @@ const SIMULATION_SEED_PHASES: &str = "200";
 /// A run of full size has a tenth as many workers.
 const SIMULATION_PHASES: &str = "10000";
 const SIMULATION_RUNS: &str = "3";
+const INBOX_ITEMS: &str = "30000";
+const INBOX_KILLS: &str = "1000";
+const INBOX_CRITERIA: &str = "700";
 const DISK_WALKS: &str = "20000";
 const MERGE_SCENARIOS: &str = "10000";
 const PROPERTY_CASES: &str = "20000";
@@ -38,6 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut large = simulation(&["--release"], "sim::a_large_run");
     large.env("MOW_SIM_LARGE", SIMULATION_PHASES).env("MOW_SIM_LARGE_SEEDS", SIMULATION_RUNS);
     steps.command("simulation", "full size", large)?;
+    run_inbox(&mut steps)?;
     run_disk(&mut steps, DISK_WALKS)?;
     run_scenarios(&mut steps, MERGE_SCENARIOS)?;
     let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
@@ -52,6 +57,17 @@ pub(crate) fn simulation(options: &[&str], test: &str) -> Command {
     let mut command = repo::cargo(["test", "--locked", "--package", "mow-engine", "--test", "it"]);
     command.args(options).args([test, "--", "--nocapture"]);
     command
+}
+
+/// Lets people and leads die over many questions; `cargo xtask test` does it with fewer.
+fn run_inbox(steps: &mut Steps) -> Result<()> {
+    let mut many = repo::cargo(["test", "--locked", "--package", "mow-engine", "--test", "it"]);
+    many.args(["inbox::", "--", "--nocapture"]);
+    many.env("MOW_INBOX_ITEMS", INBOX_ITEMS).env("MOW_INBOX_KILLS", INBOX_KILLS);
+    steps.command("inbox", "questions", many)?;
+    let mut people = repo::cargo(["test", "--locked", "--package", "mow", "--test", "it"]);
+    people.args(["run::inbox", "--", "--nocapture"]).env("MOW_INBOX_CRITERIA", INBOX_CRITERIA);
+    steps.command("inbox", "mow answer", people)
 }
 
 /// Cuts this many long walks off from power, again and again.

@@ -9,6 +9,9 @@ pub use crate::money::Spent;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
+/// How long a model is left alone at most after it did not answer.
+pub const THROTTLED_MAX_MS: u64 = 15 * 60_000;
+
 /// What a worker tells. Some kinds are the last word of its attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]

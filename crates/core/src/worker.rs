@@ -5,7 +5,6 @@
 //! (context, research, plans, commits) and goes on from it. Start with [`Worker`], then `next.rs`.
 
 mod agents;
-pub mod apart;
 mod beside;
 mod event;
 mod execute;
@@ -149,8 +148,10 @@ impl Machine for Worker {
                 if let Some(effect) = self.busy.get(id) {
                     let outcome = self.judged(*id, outcome);
                     let mut news = self.news(effect, &outcome, now);
-                    news.extend(self.news_of_agent(&outcome, now));
                     news.extend(self.settled(*id));
+                    // If only a part of this is kept, others must know before the next attempt.
+                    let first = self.news_of_agent(&outcome, now);
+                    events.extend(first.map(Event::Reported));
                     events.push(Event::Finished { id: *id, outcome });
                     events.extend(news.into_iter().map(Event::Reported));
                 }

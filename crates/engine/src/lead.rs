@@ -4,6 +4,7 @@
 //! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
 //! [`Session::open`] and [`Session::run`].
 
+mod answers;
 mod drawing;
 mod effects;
 mod feed;
@@ -46,6 +47,7 @@ use crate::site::{self, Site};
 use effects::Repository;
 use world::LeadWorld;
 
+pub use answers::Answers;
 pub use gather::is_made_ahead;
 pub use hand::{ByHand, HandOutcome, Handled, by_hand};
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};

@@ -26,6 +26,7 @@ mod overview;
 mod peer;
 mod phase;
 mod phases;
+mod profile;
 mod progress;
 mod ps;
 mod replay;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Ps,
     /// Show which coding agents are there, and who plays which role
     Agents,
+    /// Choose which models the roles get
+    SetProfile(profile::SetProfile),
     /// Show what the agents of a run used: tokens and dollars
     Cost(cost::Args),
     /// Tell the agents of another phase something
@@ -335,6 +338,7 @@ impl Command {
             Self::Mcp(args) => mcp::run(args),
             Self::Ps => ps::run(context),
             Self::Agents => agents::run(context),
+            Self::SetProfile(args) => args.run(context),
             Self::Cost(args) => cost::run(context, args),
             Self::Peer(command) => command.run(context),
             Self::Inbox(args) => inbox::run(context, args),

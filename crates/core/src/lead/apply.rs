@@ -8,7 +8,7 @@ use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
 use crate::money::{Money, Spent};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, Halt, Report};
+use crate::report::{Brief, Halt, Report, THROTTLED_MAX_MS};
 use crate::stage::Stage;
 
 /// How long a worker may take to end after its last word.
@@ -61,7 +61,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.read_through = Some(*seq);
                 note(track, report, at);
             }
-            count(lead, report);
+            count(lead, report, at);
         }
         Event::Moved { phase, attempt, to, why, ahead } => {
             if let Some(track) = lead.phases.get_mut(phase) {
@@ -133,10 +133,14 @@ fn begin_attempt(track: &mut Track, attempt: u32, ahead: Option<Stage>) {
 }
 
 /// Takes in what concerns all phases.
-fn count(lead: &mut Lead, report: &Report) {
+fn count(lead: &mut Lead, report: &Report, at: u64) {
     match report {
         Report::Spent(spent) => lead.spent += spent.money,
-        Report::Throttled { until, .. } => lead.not_before = lead.not_before.max(Some(*until)),
+        Report::Throttled { until, .. } => {
+            // The worker's clock may be far from ours, and no wait is longer than this.
+            let until = (*until).min(at + THROTTLED_MAX_MS);
+            lead.not_before = lead.not_before.max(Some(until));
+        }
         _ => {}
     }
 }

@@ -4,7 +4,7 @@
 use super::next::{Next, run_role};
 use super::{Effect, Found, Outcome, Role, Worker};
 use crate::item::{Answer, Ask, ItemKind};
-use crate::report::Report;
+use crate::report::{Report, THROTTLED_MAX_MS};
 
 /// How often an agent may think of more questions.
 const DISCUSS_ROUNDS_MAX: u32 = 4;
@@ -12,7 +12,6 @@ const DISCUSS_ROUNDS_MAX: u32 = 4;
 const LATER_MAX: u32 = 10;
 /// How long the first wait for a model is; each further one is twice as long.
 const LATER_FIRST_MS: u64 = 30_000;
-const LATER_LONGEST_MS: u64 = 15 * 60_000;
 
 impl Worker {
     /// Returns until when it waits after something that can be done later; `None` for no more waits.
@@ -20,7 +19,7 @@ impl Worker {
         let first = self.found.as_ref().and_then(|found| found.settings.retry_ms);
         let first = first.unwrap_or(LATER_FIRST_MS);
         let own = first.saturating_mul(1 << self.later.min(LATER_MAX));
-        let wait = wait_ms.unwrap_or(0).max(own).min(LATER_LONGEST_MS);
+        let wait = wait_ms.unwrap_or(0).max(own).min(THROTTLED_MAX_MS);
         (self.later < LATER_MAX).then_some(now + wait)
     }
 

@@ -121,7 +121,8 @@ fn next(worker: &Worker, now: u64) -> Next {
         return halt(worker, Halt::Timeout);
     }
     if let Some(reason) = &worker.hopeless {
-        return fail(worker, reason.clone());
+        // What other plans are at comes to its end before.
+        return if worker.busy.is_empty() { fail(worker, reason.clone()) } else { Next::Wait };
     }
     if let Some(next) = worker.next_of_agents(now) {
         return next;

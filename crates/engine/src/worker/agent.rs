@@ -60,8 +60,10 @@ impl Desk {
     /// Lets an agent do a piece of work; one that was parked with it goes on.
     pub(super) fn employ(&self, cast: &Cast, work: &Work<'_>) -> Result<Did, EngineError> {
         let kept = self.session(&work.name)?.filter(|kept| kept.agent == cast.agent);
+        // Rounds are counted anew in each attempt; what a role waits for stays the same.
+        let is_same = |kept: &Kept| work.plan.is_none() || kept.job == work.job;
         let (mut session, mut prompt) = match kept {
-            Some(kept) if kept.parked && kept.job == work.job => {
+            Some(kept) if kept.parked && is_same(&kept) => {
                 (Session::Resume(kept.session), String::new())
             }
             Some(kept) if kept.done => (Session::Resume(kept.session), work.prompt.clone()),
@@ -87,7 +89,12 @@ impl Desk {
                     return Ok(Err(Outcome::Asked { asks: asks(self, work, &ask) }));
                 }
                 End::Done { text } => Words { text, handed_over: talk.handed_over },
-                other => return Ok(Err(refused(cast, other))),
+                other => {
+                    let spent = matches!(other, End::Failed { kind: Trouble::Budget, .. });
+                    let reason = if spent { self.over_budget()? } else { None };
+                    let hopeless = |reason| Outcome::Hopeless { reason, everybody: false };
+                    return Ok(Err(reason.map_or_else(|| refused(cast, other), hopeless)));
+                }
             };
             left -= 1;
             let problem = match (work.check)(&words.text, words.handed_over.as_ref()) {
@@ -153,8 +160,9 @@ impl Desk {
         let config = self.site.config()?;
         let root = self.worktree.join(self.site.below_top());
         let minutes = |key: &str| site::minutes(&config, key);
-        let left = self.budget()?.micro_usd.map(|most| {
-            let left = most.saturating_sub(self.spent().micro_usd);
+        let (budget, spent) = (self.budget()?, self.spent());
+        let usd = budget.micro_usd.map(|most| {
+            let left = most.saturating_sub(spent.micro_usd);
             Money { micro_usd: left, ..Money::default() }.usd()
         });
         Ok(agent::Job {
@@ -169,7 +177,8 @@ impl Desk {
             access: work.access,
             servers: if cast.kind == Kind::Acp { vec![self.server(work)] } else { Vec::new() },
             limits: Limits {
-                usd: left,
+                usd,
+                tokens: budget.tokens.map(|most| most.saturating_sub(spent.tokens())),
                 wall: minutes("multi_phase.worker_timeout_min"),
                 ..Limits::default()
             },

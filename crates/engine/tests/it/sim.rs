@@ -13,10 +13,12 @@
 //! | `MOW_SIM_LARGE_SEEDS` | how many large runs there are |
 //! | `MOW_SIM_LARGE_SEED` | the one large run that is made |
 
+mod agents;
 mod checks;
 mod disk;
 mod fleet;
 mod hands;
+mod idle;
 mod people;
 mod script;
 mod stalls;
@@ -45,6 +47,10 @@ struct Tally {
     batches: usize,
     attempts: usize,
     leads: u32,
+    asked: usize,
+    throttled: usize,
+    denied: usize,
+    stopped: usize,
 }
 
 impl Sim {
@@ -83,6 +89,7 @@ impl Sim {
         if let Some(broken) = self.broken.take() {
             return Err(broken);
         }
+        self.check_agents()?;
         let lead = &self.ledger.lead;
         let mut excused = self.given_up.clone();
         for track in lead.phases.values() {
@@ -130,6 +137,7 @@ impl Sim {
         tally.batches += self.journal.len();
         tally.attempts += self.processes.len();
         tally.leads += self.generation;
+        self.count_agents(tally);
     }
 }
 
@@ -182,9 +190,15 @@ fn every_seed_keeps_what_must_hold() {
         });
         halves.map(|half| half.join().expect("no seed panics"))
     });
+    let is_all = seeds.count() >= 100;
     for outcome in outcomes {
         match outcome {
-            Ok(tally) => println!("{tally:?}"),
+            Ok(tally) => {
+                println!("{tally:?}");
+                let Tally { asked, throttled, denied, stopped, .. } = tally;
+                let least = [asked, throttled, denied, stopped].into_iter().min();
+                assert!(!is_all || least > Some(10), "agents bring about too little: {tally:?}");
+            }
             Err(problem) => panic!("{problem}"),
         }
     }
@@ -223,6 +237,9 @@ fn run_large(seed: u64, phases: u64, tally: &mut Tally) -> Result<(), String> {
         clocks: phases / 10,
         full: 3,
         unheard: phases,
+        asks: phases / 4,
+        laters: phases / 20,
+        denials: 3,
     };
     let mut sim = Sim::new(dice, script);
     let outcome = sim.run();

@@ -168,7 +168,7 @@ pub(super) fn answer(context: &Context, args: &AnswerArgs) -> Result<Output, Fai
         let hint = if choices.is_empty() { "write some text".to_owned() } else { choices };
         Failure::refused(format!("question {}: {problem}", args.id)).hint(hint)
     })?;
-    leave(context, &run, args.id, text)
+    leave(context, &run, args.id, &text)
 }
 
 /// `mow approve` and `mow deny`: the first choice and the last.
@@ -178,7 +178,7 @@ pub(super) fn verdict(context: &Context, args: &VerdictArgs, yes: bool) -> Resul
         let message = format!("question {} is not answered by yes or no", args.id);
         return Err(Failure::refused(message).hint(command_for(&item)));
     };
-    leave(context, &run, args.id, text)
+    leave(context, &run, args.id, &text)
 }
 
 /// Loads the run and a question of it that nobody has answered.
@@ -197,19 +197,23 @@ fn open(context: &Context, id: u32) -> Result<(Run, Item), Failure> {
         let message = format!("question {id} was answered before: {answer}");
         return Err(Failure::refused(message).hint("mow inbox shows what is open"));
     }
-    if let Some(answer) = pending_answer(&run.pending()?, id) {
-        let message = format!("question {id} is answered already: {answer}");
-        let hint = match run.lead_pid()? {
-            Some(_) => "the lead is about to take it up".to_owned(),
-            None => format!("{} takes it up", run.go_on()),
-        };
-        return Err(Failure::refused(message).hint(hint));
-    }
     Ok((run, item))
 }
 
-fn leave(context: &Context, run: &Run, id: u32, text: String) -> Result<Output, Failure> {
-    let said = format!("Question {id}: {}.", fit(&text, usize::MAX));
-    let command = Command::Answer { item: id, text };
-    Left::new(run, &command)?.answer(context, &said)
+/// Says that somebody else was quicker, whose answer waits for the lead.
+fn too_late(run: &Run, id: u32, answer: &str) -> Result<Failure, Failure> {
+    let message = format!("question {id} is answered already: {answer}");
+    let hint = match run.lead_pid()? {
+        Some(_) => "the lead is about to take it up".to_owned(),
+        None => format!("{} takes it up", run.go_on()),
+    };
+    Ok(Failure::refused(message).hint(hint))
+}
+
+fn leave(context: &Context, run: &Run, id: u32, text: &str) -> Result<Output, Failure> {
+    let said = format!("Question {id}: {}.", fit(text, usize::MAX));
+    match Left::answer_to(run, id, text)? {
+        Ok(left) => left.answer(context, &said),
+        Err(answer) => Err(too_late(run, id, &answer)?),
+    }
 }

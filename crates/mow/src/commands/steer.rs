@@ -46,6 +46,17 @@ impl<'a> Left<'a> {
         Ok(Self { run, seq, command: json!(command) })
     }
 
+    /// Answers a question, or says what somebody else answered just before; durable, too.
+    pub(super) fn answer_to(
+        run: &'a Run,
+        item: u32,
+        text: &str,
+    ) -> Result<Result<Self, String>, Failure> {
+        let given = engine::Answers::open(&run.dir, &run.lead)?.give(item, text)?;
+        let command = json!(Command::Answer { item, text: text.to_owned() });
+        Ok(given.map(|seq| Self { run, seq, command }))
+    }
+
     /// Says what was left, and what happens next.
     pub(super) fn answer(&self, context: &Context, said: &str) -> Result<Output, Failure> {
         let lead = self.run.lead_pid()?;

@@ -11,6 +11,7 @@ mod beside;
 mod edits;
 mod failpoints;
 mod failures;
+mod inbox;
 mod kills;
 mod liar;
 mod merging;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use mow_core::lead::{Effect, Event, Lead, Status};
 use mow_core::machine::Machine as _;
 use mow_core::phase::PhaseNumber;
+use mow_core::report::Report;
 
+use super::agents::REST_MAX;
 use super::fleet::Key;
 
 /// What the lead has written down so far, followed event by event.
@@ -16,6 +18,10 @@ pub(crate) struct Ledger {
     reported: BTreeSet<(Key, u64)>,
     commands: u64,
     keys: BTreeSet<String>,
+    /// Why nothing may be started before a person has decided.
+    stopped: Option<&'static str>,
+    /// Until when nothing may be started.
+    not_before: u64,
 }
 
 impl Ledger {
@@ -58,8 +64,47 @@ impl Ledger {
             }
             _ => {}
         }
+        self.check_start(event, at)?;
         self.lead.check(event)?;
         self.lead.apply(event, at);
+        let longest = at + REST_MAX;
+        match self.lead.not_before {
+            Some(until) if until > longest.max(self.not_before) => {
+                Err(format!("nothing is started for {} ms", until - at))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that nobody is started whom agents or money keep from work.
+    fn check_start(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        match event {
+            Event::Reported { report: Report::Throttled { until, .. }, .. } => {
+                self.not_before = self.not_before.max((*until).min(at + REST_MAX));
+            }
+            Event::Reported { report: Report::Denied { .. }, .. } => {
+                self.stopped = Some("agents cannot log in");
+            }
+            Event::Reported { report: Report::Spent(spent), .. } => {
+                let mut all = self.lead.spent;
+                all += spent.money;
+                if self.lead.settings.budget.exceeded(&all).is_some() {
+                    self.stopped = Some("the money is spent");
+                }
+            }
+            Event::Breaker { open: false } => self.stopped = None,
+            Event::Intended { effect: Effect::Prepare { phase, .. }, .. }
+                if at < self.not_before =>
+            {
+                return Err(format!("phase {phase} is started {} ms early", self.not_before - at));
+            }
+            Event::Intended { effect: Effect::Prepare { .. } | Effect::Start { .. }, .. } => {
+                if let Some(why) = self.stopped {
+                    return Err(format!("something is started although {why}"));
+                }
+            }
+            _ => {}
+        }
         Ok(())
     }
 

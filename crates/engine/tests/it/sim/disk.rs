@@ -7,6 +7,8 @@ use mow_core::touch;
 use mow_core::worker::{Effect, Found, FoundPlan, FoundTask, Outcome, Role, Settings, Verdict};
 use mow_testkit::dice::Dice;
 
+use super::agents::Sessions;
+
 /// A task, by its plan and its number.
 type Task = (String, usize);
 
@@ -40,6 +42,10 @@ pub(crate) struct Disk {
     broken: Option<String>,
     /// What was there when a look-ahead began: context, research, and whether there were plans.
     before: (bool, bool, bool),
+    /// What its agents remember.
+    pub(crate) sessions: Sessions,
+    /// What it may cost.
+    pub(crate) purse: Option<u64>,
 }
 
 impl Disk {
@@ -49,6 +55,8 @@ impl Disk {
         disk.found.settings = roll_settings(dice, troubles);
         disk.found.context = dice.below(3) > 0;
         disk.found.skip_discuss = dice.below(2) == 0;
+        disk.sessions.rounds = dice.below(3);
+        disk.purse = (troubles > 0 && dice.below(4) == 0).then(|| dice.below(3_000));
         disk.found.criteria = (0..dice.below(2)).map(|n| format!("criterion {n}")).collect();
         let plans = 1 + dice.below(4);
         for n in 1..=plans {
@@ -311,7 +319,7 @@ impl Disk {
 
 fn roll_settings(dice: &mut Dice, troubles: u64) -> Settings {
     let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
-    for role in [Role::Researcher, Role::Planner, Role::PlanChecker] {
+    for role in [Role::Discusser, Role::Researcher, Role::Planner, Role::PlanChecker] {
         if dice.below(2) == 0 {
             roles.insert(role);
         }

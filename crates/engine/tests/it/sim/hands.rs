@@ -101,6 +101,7 @@ impl Sim {
         if brief.through.is_some() {
             self.script.disks.get_mut(&brief.phase).unwrap().look_ahead();
         }
+        self.check_brief(brief);
         let trouble = self.script.faults.worker > 0;
         let (deaf, hangs) = (self.dice.below(8) == 0, self.dice.below(8) == 0);
         let clock = self.set_clock(0);
@@ -136,7 +137,13 @@ impl Sim {
 
     /// Gives a worker inputs; it may crash over them.
     pub(crate) fn feed(&mut self, key: Key, inputs: Vec<worker::Input>) {
-        let crashes = self.script.faults.worker > 0 && self.dice.below(40) == 0;
+        // What is seldom said is to be lost as often as what is said all the time.
+        let is_seldom = |input: &worker::Input| {
+            let worker::Input::Finished { outcome, .. } = input else { return false };
+            matches!(outcome, worker::Outcome::Hopeless { .. } | worker::Outcome::Later { .. })
+        };
+        let odds = if inputs.iter().any(is_seldom) { 3 } else { 40 };
+        let crashes = self.script.faults.worker > 0 && self.dice.below(odds) == 0;
         let cut = match self.dice.below(2) {
             _ if !crashes => Cut::None,
             0 => Cut::Recording(self.dice.below(8)),
@@ -184,6 +191,7 @@ impl Sim {
                 if let Err(problem) = intended.and_then(|()| self.check_beside(key, id, &effect)) {
                     self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
                 }
+                self.employ(key, &effect);
                 if matches!(effect, Effect::RunTask { .. }) && !self.processes[&key].zombie {
                     self.check_apart(key.0);
                 }
@@ -241,8 +249,12 @@ impl Sim {
         if is_work && process.worker.brief.as_ref().is_some_and(|brief| brief.through.is_some()) {
             self.broken = Some(format!("phase {} looks ahead and does {effect:?}", key.0));
         }
+        if let worker::Effect::WriteContext { answers } = effect {
+            self.check_context(key.0, answers);
+        }
+        let trouble = self.dismiss(key, effect);
         let disk = self.script.disks.get_mut(&key.0).expect("each phase has a disk");
-        let outcome = disk.perform(effect, &mut self.dice);
+        let outcome = trouble.unwrap_or_else(|| disk.perform(effect, &mut self.dice));
         if let Err(problem) = disk.check_once() {
             self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
         }
@@ -250,12 +262,7 @@ impl Sim {
             self.script.faults.worker -= 1;
             return self.die(key);
         }
-        let input = worker::Input::Finished { id, outcome };
-        let twice = self.dice.below(10) == 0;
-        self.feed(key, vec![input.clone()]);
-        if twice {
-            self.feed(key, vec![input, worker::Input::Tick]);
-        }
+        self.hand_over(key, id, effect, outcome);
         if self.dice.below(30) == 0 {
             self.feed(key, vec![worker::Input::Unheard { text: "no lead".to_owned() }]);
         }
@@ -292,6 +299,9 @@ impl Sim {
     }
 
     fn mourn(&mut self, key: Key) {
+        if let Err(problem) = self.processes[&key].check_denial() {
+            self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
+        }
         let (generation, after) = (self.generation, self.delay(6_000));
         self.after(after, Happening::Watch { generation, key });
     }

@@ -4,6 +4,7 @@ use mow_core::item::{Item, ItemKind};
 use mow_core::lead::{Command, Hold, Input, Scope, Status};
 use mow_core::phase::PhaseNumber;
 
+use super::agents::is_of_agent;
 use super::disk::Disk;
 use super::world::{Happening, Sim};
 
@@ -26,7 +27,8 @@ impl Sim {
 
     /// Sees a question and will answer it, perhaps twice.
     pub(crate) fn see(&mut self, item: &Item) {
-        for _ in 0..1 + self.dice.below(8) / 7 {
+        let times = if self.script.silent { 0 } else { 1 + self.dice.below(8) / 7 };
+        for _ in 0..times {
             let after = self.delay(40_000);
             self.after(after, Happening::Answer { item: item.id });
         }
@@ -41,20 +43,24 @@ impl Sim {
         }
         let refuses = self.script.faults.refusals > 0 && self.dice.below(8) == 0;
         let text = match item.ask.verdict(!refuses) {
-            Some(_) if item.ask.kind.may_settle() => self.choose(&item.ask.choices),
+            Some(_) if item.ask.kind.may_settle() || is_of_agent(item.ask.kind) => {
+                self.choose(&item.ask.choices)
+            }
             Some(choice) => choice.to_owned(),
             None => "as you like".to_owned(),
         };
+        match item.ask.kind {
+            ItemKind::Breaker => self.raise_budget(),
+            ItemKind::Failed => item.phase.into_iter().for_each(|phase| self.fill_purse(phase)),
+            _ => {}
+        }
         if let (Some(phase), false) = (item.phase, is_late) {
             if item.ask.kind == ItemKind::Plans {
                 self.script.disks.get_mut(&phase).unwrap().write_plans();
             }
             // What a worker is refused it is refused for good; the rest can be resumed.
-            if refuses
-                && !item.ask.kind.may_settle()
-                && !item.ask.choices.is_empty()
-                && is_of_worker(item.ask.kind)
-            {
+            let is_refused = Item { answer: Some(text.clone()), ..item.clone() }.is_refused();
+            if is_refused && !item.ask.kind.may_settle() {
                 self.given_up.insert(phase);
             }
         }
@@ -144,12 +150,9 @@ impl Sim {
             .map(|track| track.spec.number)
             .collect();
         for phase in &wanted {
+            self.fill_purse(*phase);
             self.command(Command::Resume { phase: Some(*phase) });
         }
         !wanted.is_empty()
     }
-}
-
-fn is_of_worker(kind: ItemKind) -> bool {
-    !matches!(kind, ItemKind::Failed | ItemKind::Conflict | ItemKind::Breaker)
 }

@@ -37,6 +37,12 @@ pub(crate) struct Faults {
     pub(crate) full: u64,
     /// A note that something was written gets lost.
     pub(crate) unheard: u64,
+    /// An agent asks something.
+    pub(crate) asks: u64,
+    /// The models do not answer for a while.
+    pub(crate) laters: u64,
+    /// An agent cannot log in.
+    pub(crate) denials: u64,
 }
 
 /// One simulated run.
@@ -48,6 +54,8 @@ pub(crate) struct Script {
     pub(crate) faults: Faults,
     /// How long all of it may take about, which is when trouble is sent.
     pub(crate) horizon: u64,
+    /// Whether nobody answers anything.
+    pub(crate) silent: bool,
     /// How long the work of a worker takes, where that is not thrown.
     pub(crate) times: Option<fn(&Effect) -> u64>,
 }
@@ -81,7 +89,13 @@ impl Script {
             clocks: dice.below(4),
             full: dice.below(3),
             unheard: dice.below(8),
+            asks: dice.below(2 + count),
+            laters: dice.below(4),
+            denials: dice.below(3),
         };
+        if dice.below(3) == 0 {
+            script.settings.budget.micro_usd = Some(dice.below(1_000 * count));
+        }
         script
     }
 
@@ -94,6 +108,7 @@ impl Script {
             disks: BTreeMap::new(),
             faults: Faults::default(),
             horizon: 60_000 * count / max_workers as u64 + 60_000,
+            silent: false,
             times: None,
         };
         for _ in 0..count {

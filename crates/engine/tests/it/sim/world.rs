@@ -54,6 +54,10 @@ pub(crate) enum Happening {
     Roadmap,
     /// The lead is asked to stop.
     Hold,
+    /// The lead looks by itself, without having been told of anything.
+    Look,
+    /// The lead is ended and started again, whichever it is.
+    Replace,
 }
 
 /// Why the lead's loop ended.
@@ -97,6 +101,10 @@ pub(crate) struct Sim {
     /// Phases that a person refused something for good.
     pub(crate) given_up: BTreeSet<PhaseNumber>,
     pub(crate) broken: Option<String>,
+    /// Until when no model answers.
+    pub(crate) outage: u64,
+    /// When agents were started.
+    pub(crate) employed: Vec<u64>,
     batches: u64,
     /// After how many batches all is compared; 1 for after each.
     check_every: u64,
@@ -126,6 +134,8 @@ impl Sim {
             closings: 0,
             given_up: BTreeSet::new(),
             broken: None,
+            outage: 0,
+            employed: Vec::new(),
             batches: 0,
             check_every,
         }
@@ -184,6 +194,11 @@ impl Sim {
             Happening::Meddle => self.meddle(),
             Happening::Roadmap => self.change_roadmap(),
             Happening::Hold => self.hold(),
+            Happening::Look => {
+                self.read_commands();
+                self.inbox.push(self.roadmap());
+            }
+            Happening::Replace => self.generation += 1,
             _ => {}
         }
     }

@@ -119,7 +119,7 @@ impl Moment {
         match self.at {
             At::Merge => more["multi_phase"] = json!({ "verify": "sh ../../.git/meet" }),
             At::Parked => {
-                more["permissions"] = json!({ "allow": ["Bash(*crop-2*)", "Bash(*crop-3*)"] });
+                more["permissions"] = json!({ "allow": ["Bash(* >> crop-2*)", "Bash(* > crop-3; sh ../../.git/meet)"] });
             }
             _ => {}
         }

@@ -1,0 +1,47 @@
+//! Somebody who answers all questions, in an order of their own, and says which answers counted.
+
+use std::io::Write as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mow_core::lead::Lead;
+use mow_engine::lead::{self as engine, Answers};
+use mow_store::run_files::RunDir;
+use mow_testkit::dice::Dice;
+
+use super::{LOST, OF_A_PHASE, PATIENCE, WON, phases};
+
+pub(super) fn answer_all(run: &RunDir, name: &str) {
+    let began = Instant::now();
+    let all = usize::try_from(phases() * OF_A_PHASE).unwrap();
+    let lead = loop {
+        let lead = engine::load(run).map(|(lead, _)| lead).unwrap_or_default();
+        if lead.items.len() >= all {
+            break lead;
+        }
+        assert!(began.elapsed() < PATIENCE, "there are only {} questions", lead.items.len());
+        thread::sleep(Duration::from_millis(50));
+    };
+    let mut open: Vec<_> = lead.open_items().map(|item| item.id).collect();
+    let mut dice = Dice::new(name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
+    // Others answer in another order, so that all meet everywhere.
+    for at in (1..open.len()).rev() {
+        open.swap(at, usize::try_from(dice.below(at as u64 + 1)).unwrap());
+    }
+    answer(run, &lead, &open, name);
+}
+
+fn answer(run: &RunDir, lead: &Lead, open: &[u32], name: &str) {
+    let mut answers = Answers::open(run, lead).unwrap();
+    let mut out = std::io::stdout().lock();
+    for item in open {
+        let text = format!("{name}-{item}");
+        let line = match answers.give(*item, &text).unwrap() {
+            Ok(_) => format!("\n{WON}{item} {text}\n"),
+            Err(given) => format!("\n{LOST}{item} {given}\n"),
+        };
+        // One write, so that a kill cannot leave half a line.
+        out.write_all(line.as_bytes()).unwrap();
+        out.flush().unwrap();
+    }
+}
