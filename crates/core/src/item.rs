@@ -110,7 +110,15 @@ pub struct Item {
     pub answer: Option<String>,
 }
 
+/// What the keys of questions begin with that are put when no agent can work.
+pub(crate) const DENIED: &str = "denied#";
+
 impl Item {
+    /// Returns whether it is about agents that cannot work before a person has done something.
+    pub fn is_denial(&self) -> bool {
+        self.ask.kind == ItemKind::Breaker && self.ask.key.starts_with(DENIED)
+    }
+
     /// Returns whether the answer ended the phase.
     pub fn is_refused(&self) -> bool {
         let word = self.answer.as_ref().filter(|answer| self.ask.choices.contains(answer));

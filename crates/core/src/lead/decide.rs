@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::schedule;
 use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
-use crate::item::{Answer, Ask, Item, ItemKind, STUCK_CHOICES};
+use crate::item::{Answer, Ask, DENIED, Item, ItemKind, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
@@ -154,7 +154,7 @@ impl<'a> Draft<'a> {
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
         match report {
             Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
-            Report::Denied { reason } => self.stop_starts(reason, phase),
+            Report::Denied { reason } => self.stop_starts(DENIED, reason, phase),
             Report::Spent(spent) if self.count(spent, phase) => self.halt(phase, Halt::Paused),
             Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
             _ => {}

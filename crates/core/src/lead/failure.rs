@@ -9,6 +9,9 @@ use crate::item::{Ask, Item, ItemKind};
 use crate::money::Spent;
 use crate::phase::PhaseNumber;
 
+/// What the keys of questions begin with that stop all starts.
+const BREAKER: &str = "breaker#";
+
 impl Draft<'_> {
     pub(super) fn fail(&mut self, track: &Track, reason: &str) {
         let phase = track.spec.number;
@@ -26,7 +29,7 @@ impl Draft<'_> {
         if limit > 0 && self.lead.failures + 1 >= limit && !self.lead.breaker {
             let failures = self.lead.failures + 1;
             let why = format!("{failures} phases failed, {phase} the last of them");
-            self.stop_starts(&why, phase);
+            self.stop_starts(BREAKER, &why, phase);
         }
     }
 
@@ -54,7 +57,7 @@ impl Draft<'_> {
     }
 
     /// Starts nothing more, lets what is at work come to rest, and asks a person.
-    pub(super) fn stop_starts(&mut self, why: &str, phase: PhaseNumber) {
+    pub(super) fn stop_starts(&mut self, stem: &str, why: &str, phase: PhaseNumber) {
         if self.lead.breaker {
             return;
         }
@@ -64,7 +67,7 @@ impl Draft<'_> {
         self.ask(
             None,
             Ask {
-                key: format!("breaker#{}", earlier + 1),
+                key: format!("{stem}{}", earlier + 1),
                 kind: ItemKind::Breaker,
                 question: format!("{why}; nothing new is started"),
                 choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
@@ -89,7 +92,7 @@ impl Draft<'_> {
         all += spent.money;
         let Some(words) = self.lead.settings.budget.exceeded(&all) else { return false };
         let why = format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
-        self.stop_starts(&why, phase);
+        self.stop_starts(BREAKER, &why, phase);
         true
     }
 }

@@ -161,6 +161,26 @@ fn retry_failed(
             _ => false,
         })
     };
+    let is_answered = |id: u32| {
+        pending.iter().any(|(_, command)| match command {
+            Command::Answer { item, .. } => *item == id,
+            Command::Resume { phase } => phase.is_none(),
+            _ => false,
+        })
+    };
+    // No agent can work, and nobody has said that this is put right.
+    let denial = session.lead().open_items().find(|item| item.is_denial() && !is_answered(item.id));
+    if let Some(item) = denial {
+        let is_live =
+            |status| matches!(status, Status::Starting | Status::Running | Status::Ending);
+        if session.lead().phases.values().any(|track| is_live(track.status)) {
+            // What still runs is led to its end, and nothing is begun.
+            return Ok(());
+        }
+        let hint = format!("put that right, then mow answer {} continue", item.id);
+        let failure = Failure::refused(item.ask.question.clone()).hint(hint);
+        return Err(Failure { code: WAITING, kind: "waiting", ..failure });
+    }
     let again = session.lead().phases.values().filter(|track| {
         let number = track.spec.number;
         rests(track.status) && chosen.contains(&number) && !is_given_up(number)

@@ -28,6 +28,11 @@ fn nothing_more_is_started_once_a_key_is_refused() {
     for words in ["claude", "mow agents", "nothing new is started"] {
         assert!(question.contains(words), "{question}");
     }
+    // Who runs it again without an answer is told why nothing happens.
+    let again = scene.field.ends(&ALL, 5);
+    for words in ["claude cannot work", "nothing new is started", "continue"] {
+        assert!(again.contains(words), "{again}");
+    }
     let is_start = |event: &Value| event["event"] == "moved" && event["to"] == "running";
     let started = scene.field.events().into_iter().filter(is_start);
     assert_eq!(started.map(|event| event["phase"].clone()).collect::<Vec<_>>(), ["1"]);
