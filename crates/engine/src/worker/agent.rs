@@ -82,6 +82,7 @@ impl Desk {
                 }
                 End::Parked { ask } => {
                     self.note_end(cast, work, known, (true, false))?;
+                    failpoint::reach("agent.parked");
                     return Ok(Err(Outcome::Asked { asks: asks(self, work, &ask) }));
                 }
                 End::Done { text } => Words { text, handed_over: talk.handed_over },
@@ -91,6 +92,7 @@ impl Desk {
             let problem = match (work.check)(&words.text, words.handed_over.as_ref()) {
                 Ok(()) => {
                     self.note_end(cast, work, known, (false, true))?;
+                    failpoint::reach("agent.done");
                     return Ok(Ok(words));
                 }
                 Err(problem) => problem,
@@ -116,7 +118,9 @@ impl Desk {
     ) -> Result<(End, Talk<'a>), EngineError> {
         let job = self.job(cast, work, session, prompt)?;
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
+        failpoint::reach("agent.begins");
         let end = agent::run(cast.kind, &job, &mut talk, &self.stop);
+        failpoint::reach("agent.ended");
         self.moves();
         let money = talk.used;
         *self.purse() += money;
@@ -128,6 +132,7 @@ impl Desk {
             ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             money,
         }));
+        failpoint::reach("agent.counted");
         if let Some(error) = talk.failed.take() {
             return Err(error);
         }

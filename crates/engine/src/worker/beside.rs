@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use mow_core::worker::{Outcome, apart};
+use mow_core::worker::{Outcome, Role, apart};
 use mow_host::{commit, rescue};
 
 use super::custody::{Before, rewritten, short};
@@ -39,7 +39,7 @@ impl Desk {
         }
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
-        let group = (self.before()?, self.guard_papers()?);
+        let group = (self.before()?, self.guard_papers(Role::Executor)?);
         let mut trust = self.trust();
         trust.group = Some(group);
         trust.made.clear();
