@@ -18,6 +18,11 @@ const TABLE: [(&str, [&str; 3]); 14] = [
     ("mow-dag-analyzer", ["sonnet", "sonnet", "haiku"]),
 ];
 
+/// Returns the agents that have a row.
+pub fn agents() -> [&'static str; TABLE.len()] {
+    TABLE.map(|(agent, _)| agent)
+}
+
 /// What an agent gets that nobody knows.
 pub const FALLBACK: &str = "sonnet";
 

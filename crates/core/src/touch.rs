@@ -1,7 +1,9 @@
 //! Which files plans say they change, and whether two phases change the same ones.
 //!
-//! What people and agents write into `files_modified` is brought into one form first: paths below
-//! the root, a pattern cut back to the directory it is about. A directory covers all below it.
+//! What people and agents write into `files_modified` is brought into one form first. Between phases
+//! it only has to name all that may be changed: a pattern is cut back to the directory it is about.
+//! Plans side by side are committed by it, so there only plain names will do. A directory covers all
+//! below it.
 
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,21 @@ pub fn common<'a>(a: &'a [String], b: &'a [String]) -> Option<&'a str> {
 /// Returns whether all paths are among some others, or below them.
 pub fn covers(some: &[String], paths: &[String]) -> bool {
     paths.iter().all(|path| is_below(path, some))
+}
+
+/// Returns the plain names of a list, sorted, in one spelling; `None` when they are not all plain.
+///
+/// A pattern, a remark behind a name or a path that leads out of the project says nothing that can
+/// be relied on. Planning files are the worker's own and left out.
+pub fn plain(entries: &[String]) -> Option<Vec<String>> {
+    let is_plain = |entry: &String| {
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || "*?[]{}\\\"'`:".contains(c);
+        let mut parts = entry.split('/').filter(|part| !matches!(*part, "" | "."));
+        let is_inside = !entry.starts_with(['/', '~']) && entry.split('/').all(|part| part != "..");
+        is_inside && !entry.contains(is_odd) && parts.next().is_some()
+    };
+    let all = entries.iter().all(is_plain).then(|| normalized(entries))?;
+    (!all.is_empty()).then_some(all)
 }
 
 /// Returns whether a path, or a directory that it is in, is in a sorted list.

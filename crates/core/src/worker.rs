@@ -5,7 +5,6 @@
 //! (context, research, plans, commits) and goes on from it. Start with [`Worker`], then `next.rs`.
 
 mod agents;
-pub mod apart;
 mod beside;
 mod event;
 mod execute;

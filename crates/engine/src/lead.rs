@@ -17,6 +17,7 @@ mod notify;
 mod prepare;
 mod projection;
 mod proof;
+mod resolver;
 mod roadmap;
 mod start;
 mod trial;

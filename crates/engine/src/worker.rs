@@ -21,6 +21,7 @@ mod session;
 mod talk;
 mod task;
 mod trust;
+mod unfinished;
 mod world;
 
 use mow_core::phase::PhaseNumber;
@@ -38,6 +39,8 @@ use crate::site::Site;
 use desk::Desk;
 pub(crate) use desk::complaint;
 pub(crate) use look::skips_discuss;
+pub(crate) use permission::{Rule, rule};
+pub(crate) use task::checks;
 use trust::Trust;
 use world::WorkerWorld;
 

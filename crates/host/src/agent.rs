@@ -115,6 +115,9 @@ pub struct ToolServer {
 pub struct Limits {
     /// How many dollars it may spend, where the agent counts them.
     pub usd: Option<f64>,
+    /// How many tokens it may use, where it tells of them while it works. The answer that reaches the
+    /// bound is not cut off; going on after it is.
+    pub tokens: Option<u64>,
     /// How many times it may go to its model, where the agent counts that.
     pub turns: Option<u32>,
     /// How long it may take; the time that its questions take is not counted.
@@ -128,7 +131,14 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // A line may carry a picture, and an agent that works for hours says a lot.
-        Self { usd: None, turns: None, wall: None, line_bytes: 32 << 20, all_bytes: 2 << 30 }
+        Self {
+            usd: None,
+            tokens: None,
+            turns: None,
+            wall: None,
+            line_bytes: 32 << 20,
+            all_bytes: 2 << 30,
+        }
     }
 }
 
@@ -175,6 +185,13 @@ pub struct Usage {
     pub cached: u64,
     /// What that cost, where the agent says so.
     pub usd: Option<f64>,
+}
+
+impl Usage {
+    /// Returns the tokens that count, which are not those from a cache.
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
 }
 
 /// Something that an agent needs an answer to before it goes on.

@@ -250,7 +250,7 @@ fn same_tree(git: &Git, left: &str, right: &str) -> bool {
 }
 
 /// Puts all files of the worktree into the index, as they are.
-fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
+pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
     let git = index.git();
     // Also what lies outside of the part that is checked out: a reset would remove it.
     let add = ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--sparse", "--ignore-errors"];

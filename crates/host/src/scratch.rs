@@ -6,8 +6,10 @@
 
 use std::path::Path;
 
+use crate::git::index::PrivateIndex;
 use crate::git::{Git, GitError, locks};
 use crate::phase_worktree::WorktreeError;
+use crate::rescue::{RescueError, add_all};
 
 /// Makes the checkout stand at a commit, with nothing else in it; makes it if it is not there.
 pub fn check_out(root: &Path, path: &Path, commit: &str) -> Result<Git, WorktreeError> {
@@ -29,6 +31,14 @@ pub fn check_out(root: &Path, path: &Path, commit: &str) -> Result<Git, Worktree
         scratch.run(&["checkout", "--quiet", "--force", "--detach", commit])?;
     }
     Ok(scratch)
+}
+
+/// Returns the tree of all that is in the checkout now, but for what is ignored. A merge that is in
+/// progress stays as it is.
+pub fn snapshot(git: &Git) -> Result<String, RescueError> {
+    let index = PrivateIndex::of_worktree(git)?;
+    add_all(&index)?;
+    Ok(index.write_tree()?)
 }
 
 /// Removes the checkout, if it is there and a checkout of this repository.

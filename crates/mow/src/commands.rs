@@ -25,6 +25,7 @@ mod overview;
 mod peer;
 mod phase;
 mod phases;
+mod profile;
 mod progress;
 mod ps;
 mod replay;
@@ -73,6 +74,8 @@ pub(crate) enum Command {
     Ps,
     /// Show which coding agents are there, and who plays which role
     Agents,
+    /// Choose which models the roles get
+    SetProfile(profile::SetProfile),
     /// Show what the agents of a run used: tokens and dollars
     Cost(cost::Args),
     /// Tell the agents of another phase something
@@ -329,6 +332,7 @@ impl Command {
             Self::Worker(args) => run::worker(args),
             Self::Ps => ps::run(context),
             Self::Agents => agents::run(context),
+            Self::SetProfile(args) => args.run(context),
             Self::Cost(args) => cost::run(context, args),
             Self::Peer(command) => command.run(context),
             Self::Inbox(args) => inbox::run(context, args),

@@ -243,6 +243,11 @@ impl Field {
         fs::write(self.sync_dir().join(format!("go-{point}")), "").expect("it is our directory");
     }
 
+    /// Returns the function `meet POINT` for scripts that are not in a plan.
+    pub fn meet(&self) -> String {
+        plans::meet(&self.sync_dir())
+    }
+
     fn sync_dir(&self) -> PathBuf {
         self.sandbox.outside().join("sync")
     }

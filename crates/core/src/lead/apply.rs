@@ -6,7 +6,8 @@ use super::ahead;
 use super::index::{due, reindex, relist, set_status};
 use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, Status, Track};
 use crate::item::Item;
-use crate::money::Money;
+use crate::money::{Money, Spent};
+use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Report, THROTTLED_MAX_MS};
 use crate::stage::Stage;
 
@@ -70,14 +71,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 set_status(lead, *phase, *to);
             }
         }
-        Event::Halted { phase, how } => {
-            if let Some(track) = lead.phases.get_mut(phase) {
-                track.halt = Some(*how);
-                if *how == Halt::Cancelled && track.last.is_none() {
-                    track.due = Some(at + CANCEL_GRACE_MS);
-                }
-            }
-        }
+        Event::Halted { phase, how } => halt(lead, *phase, *how, at),
         Event::Unhalted { phase } => {
             if let Some(track) = lead.phases.get_mut(phase) {
                 track.halt = None;
@@ -90,6 +84,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
             }
         }
         Event::Noted { .. } => {}
+        Event::Spent { phase, spent } => pay(lead, *phase, spent),
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),
         Event::Withdrawn { item } => withdraw(lead, *item),
@@ -99,6 +94,22 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
             lead.failures = 0;
         }
         Event::Held { hold } => lead.hold = *hold,
+    }
+}
+
+fn halt(lead: &mut Lead, phase: PhaseNumber, how: Halt, at: u64) {
+    let Some(track) = lead.phases.get_mut(&phase) else { return };
+    track.halt = Some(how);
+    if how == Halt::Cancelled && track.last.is_none() {
+        track.due = Some(at + CANCEL_GRACE_MS);
+    }
+}
+
+/// Counts what an agent of the lead used.
+fn pay(lead: &mut Lead, phase: PhaseNumber, spent: &Spent) {
+    lead.spent += spent.money;
+    if let Some(track) = lead.phases.get_mut(&phase) {
+        track.spent += spent.money;
     }
 }
 

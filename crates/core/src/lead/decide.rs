@@ -54,6 +54,7 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
         Input::Command { seq, command } => draft.obey(*seq, command),
         Input::Hold(hold) => draft.hold(*hold),
         Input::Noted { phase, text } => draft.note(*phase, text),
+        Input::Spent { phase, spent } => draft.pay(*phase, spent),
     }
     draft.decision()
 }
@@ -154,7 +155,7 @@ impl<'a> Draft<'a> {
         match report {
             Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
             Report::Denied { reason } => self.stop_starts(reason, phase),
-            Report::Spent(spent) => self.count(spent, phase),
+            Report::Spent(spent) if self.count(spent, phase) => self.halt(phase, Halt::Paused),
             Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
             _ => {}
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Commit, Settings, Status};
 use crate::item::Item;
+use crate::money::Spent;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
 use crate::stage::Stage;
@@ -166,6 +167,13 @@ pub enum Input {
         /// What.
         text: String,
     },
+    /// An agent that works for the lead itself used something.
+    Spent {
+        /// For which phase.
+        phase: PhaseNumber,
+        /// What.
+        spent: Spent,
+    },
 }
 
 /// What a lead writes down.
@@ -260,6 +268,13 @@ pub enum Event {
         phase: PhaseNumber,
         /// What.
         text: String,
+    },
+    /// An agent that works for the lead itself used something.
+    Spent {
+        /// For which phase.
+        phase: PhaseNumber,
+        /// What.
+        spent: Spent,
     },
     /// A person is asked.
     Asked {

@@ -8,7 +8,6 @@ use super::{Event, Status, Track};
 use crate::item::{Ask, Item, ItemKind};
 use crate::money::Spent;
 use crate::phase::PhaseNumber;
-use crate::report::Halt;
 
 impl Draft<'_> {
     pub(super) fn fail(&mut self, track: &Track, reason: &str) {
@@ -74,15 +73,23 @@ impl Draft<'_> {
         self.halt_live(Some(phase));
     }
 
+    /// Counts what an agent of the lead itself used.
+    pub(super) fn pay(&mut self, phase: PhaseNumber, spent: &Spent) {
+        if self.lead.phases.contains_key(&phase) {
+            self.events.push(Event::Spent { phase, spent: spent.clone() });
+            self.count(spent, phase);
+        }
+    }
+
     /// Counts what an agent used, and stops when that is more than a run may cost.
-    pub(super) fn count(&mut self, spent: &Spent, phase: PhaseNumber) {
+    ///
+    /// Returns whether it is.
+    pub(super) fn count(&mut self, spent: &Spent, phase: PhaseNumber) -> bool {
         let mut all = self.lead.spent;
         all += spent.money;
-        if let Some(words) = self.lead.settings.budget.exceeded(&all) {
-            let why =
-                format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
-            self.stop_starts(&why, phase);
-            self.halt(phase, Halt::Paused);
-        }
+        let Some(words) = self.lead.settings.budget.exceeded(&all) else { return false };
+        let why = format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
+        self.stop_starts(&why, phase);
+        true
     }
 }

@@ -22,6 +22,7 @@ impl Event {
             | Self::Halted { phase, .. }
             | Self::Unhalted { phase }
             | Self::Noted { phase, .. }
+            | Self::Spent { phase, .. }
             | Self::Died { phase } => Some(*phase),
             Self::Asked { item } => item.phase,
             Self::Intended { effect, .. } => match effect {
@@ -69,6 +70,7 @@ impl Event {
             Self::Unhalted { phase } => format!("phase {phase} shall go on after all"),
             Self::Died { phase } => format!("phase {phase}: its worker died"),
             Self::Noted { phase, text } => format!("phase {phase}: {text}"),
+            Self::Spent { phase, spent } => format!("phase {phase}: {}", spent.sentence()),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
             Self::Withdrawn { item } => format!("question {item} is no longer asked"),

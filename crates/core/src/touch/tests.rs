@@ -55,3 +55,20 @@ fn what_is_known_covers_what_is_below_it() {
     assert!(!covers(&of(&["b/c"]), &of(&["b"])));
     assert!(!covers(&[], &of(&["."])));
 }
+
+#[test]
+fn only_plain_names_will_do_beside_others() {
+    let check = |entries: &[&str], wanted: Option<&[&str]>| {
+        let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(plain(&list(entries)), wanted.map(list), "{entries:?}");
+    };
+    check(&["./src//a.rs", "docs/"], Some(&["docs", "src/a.rs"]));
+    check(&["src/a.rs", ".planning/phases/01-x/notes.md"], Some(&["src/a.rs"]));
+    check(&[], None);
+    check(&[".planning/STATE.md"], None);
+    let unclear =
+        ["src/*.rs", "src/a.rs (new)", "/etc/passwd", "../other", "a/../b", ".", "", "~/x"];
+    for odd in unclear {
+        check(&["src/a.rs", odd], None);
+    }
+}

@@ -4,11 +4,11 @@
 //! checked. When all of them are at rest, the worker looks for what they changed without having said
 //! so; then it runs their checks on the clean tree and closes them, one after the other.
 
-use super::apart::{clear_paths, overlap};
 use super::execute;
 use super::next::{FAIL, Next};
 use super::{Effect, Found, FoundPlan, Worker};
 use crate::report::Report;
+use crate::touch;
 
 /// Returns the plans that may now run side by side, beginning with the first that may begin at all;
 /// fewer than two mean none.
@@ -20,8 +20,9 @@ pub(super) fn group(worker: &Worker, found: &Found) -> Vec<String> {
     let mut group = Vec::new();
     for plan in execute::available(worker, found) {
         match files(worker, plan) {
-            Some(files) if !overlap(&taken, &files) => {
+            Some(files) if touch::common(&taken, &files).is_none() => {
                 taken.extend(files);
+                taken.sort_unstable();
                 group.push(plan.id.clone());
             }
             // What comes first in order is not overtaken.
@@ -42,7 +43,7 @@ fn files(worker: &Worker, plan: &FoundPlan) -> Option<Vec<String>> {
     let needs_person = |task: usize| plan.tasks[task - 1].question.is_some() || is_given_up(task);
     let fits =
         !worker.alone.contains(&plan.id) && open().next().is_some() && !open().any(needs_person);
-    clear_paths(&plan.files).filter(|_| fits)
+    touch::plain(&plan.files).filter(|_| fits)
 }
 
 fn agents(worker: &Worker) -> usize {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mow_core::lead::{Effect, Outcome};
+use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
 use mow_host::process;
 use mow_store::disk::Lock;
@@ -56,6 +57,9 @@ impl Hands {
                 | Effect::Prepare { .. } => act(),
                 _ => repository.alone(act),
             };
+            for (phase, spent) in repository.take_spent() {
+                sender.send(Wake::Spent(phase, spent)).ok();
+            }
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
         };
@@ -95,12 +99,23 @@ pub(super) struct Repository {
     ours: Mutex<()>,
     all: PathBuf,
     watched: Mutex<Watched>,
+    /// What agents used for merges, until somebody writes it down.
+    spent: Mutex<Vec<(PhaseNumber, Spent)>>,
 }
 
 impl Repository {
     pub(super) fn new(site: &Site) -> Self {
         let (ours, all) = (Mutex::default(), worktrees_lock(&site.project));
-        Self { ours, all, watched: Mutex::default() }
+        Self { ours, all, watched: Mutex::default(), spent: Mutex::default() }
+    }
+
+    /// Notes what an agent used.
+    pub(super) fn spend(&self, phase: PhaseNumber, spent: Spent) {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).push((phase, spent));
+    }
+
+    fn take_spent(&self) -> Vec<(PhaseNumber, Spent)> {
+        std::mem::take(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns what is known of the run's ref.

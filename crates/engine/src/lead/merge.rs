@@ -108,7 +108,7 @@ impl Phase<'_> {
                     continue;
                 }
                 Planned::Not(MergeOutcome::Conflict { files }) => {
-                    match self.resolve(&job, &files)? {
+                    match self.resolve(&job, &files, repository)? {
                         Ok(ready) => ready,
                         Err(conflict) => return Ok(conflict),
                     }
@@ -173,10 +173,11 @@ impl Phase<'_> {
         &self,
         job: &Merge,
         files: &[Conflict],
+        repository: &Repository,
     ) -> Result<Result<Ready, Outcome>, EngineError> {
         let trial = self.trial();
         let failed = match trial.resolver()? {
-            Some(command) => match trial.resolve(&command, job, files)? {
+            Some(resolver) => match trial.resolve(&resolver, job, (files, repository))? {
                 Ok(ready) => return Ok(Ok(ready)),
                 Err(why) => format!("{why}; "),
             },

@@ -14,15 +14,16 @@ use mow_host::stop::Stop;
 use mow_host::{rescue, scratch};
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 
-use super::effects::END_GRACE;
+use super::effects::{END_GRACE, Repository};
 use crate::EngineError;
-use crate::site::Site;
+use crate::cast::{self, Cast};
+use crate::site::{self, Site};
 use crate::worker::complaint;
 
 /// The name of the checkout beside the worktrees of the phases.
 const DIRECTORY: &str = "merge";
 /// The role that settles conflicts.
-const RESOLVER: &str = "conflict-resolver";
+pub(super) const RESOLVER: &str = "conflict-resolver";
 /// How long a command may take where the project does not say.
 const WALL_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// How much of a command's output goes into the reason.
@@ -37,15 +38,34 @@ pub(super) struct Trial<'a> {
     pub(super) worktree: Option<&'a Path>,
 }
 
+/// Who settles conflicts.
+pub(super) enum Resolver {
+    Command(String),
+    Agent(Box<Cast>),
+}
+
+/// What there is to settle: two commits, and a checkout in which their merge has begun.
+pub(super) struct Dispute<'a> {
+    pub(super) git: &'a Git,
+    pub(super) ours: &'a str,
+    pub(super) theirs: &'a str,
+    pub(super) files: &'a [Conflict],
+    /// A file with the names of these files.
+    pub(super) list: PathBuf,
+}
+
 impl Trial<'_> {
     /// Returns the command that checks a merged tree, if one is set.
     pub(super) fn verify_command(&self) -> Result<Option<String>, EngineError> {
         setting(self.site, "multi_phase.verify")
     }
 
-    /// Returns the command of the role that settles conflicts, if one is set.
-    pub(super) fn resolver(&self) -> Result<Option<String>, EngineError> {
-        setting(self.site, &format!("roles.{RESOLVER}.command"))
+    /// Returns who settles conflicts, if anybody is set.
+    pub(super) fn resolver(&self) -> Result<Option<Resolver>, EngineError> {
+        if let Some(cast) = cast::cast(&self.site.config()?, RESOLVER) {
+            return Ok(Some(Resolver::Agent(Box::new(cast))));
+        }
+        Ok(setting(self.site, &format!("roles.{RESOLVER}.command"))?.map(Resolver::Command))
     }
 
     /// Checks a merged tree; returns why it is not good enough.
@@ -57,6 +77,7 @@ impl Trial<'_> {
         commit: &str,
         tree: &str,
     ) -> Result<Option<String>, EngineError> {
+        self.end_others()?;
         let git = match self.worktree.map(Git::at_top) {
             Some(own) if holds(&own, tree)? => own,
             _ => self.check_out(commit)?,
@@ -73,10 +94,11 @@ impl Trial<'_> {
     /// Lets the role settle conflicts; returns the result, or why there is none.
     pub(super) fn resolve(
         &self,
-        command: &str,
+        resolver: &Resolver,
         job: &Merge,
-        files: &[Conflict],
+        (files, repository): (&[Conflict], &Repository),
     ) -> Result<Result<Ready, String>, EngineError> {
+        self.end_others()?;
         let root = Git::new(self.site.top());
         let ours = root.commit_of(&job.run_ref)?.unwrap_or_default();
         let git = self.check_out(&ours)?;
@@ -88,71 +110,78 @@ impl Trial<'_> {
         let writer = Writer::open_engine(&self.site.project, WAIT_DEFAULT)?;
         writer.replace(&list, names.as_bytes())?;
         drop(writer);
-        let env = [
-            ("MOW_ROLE_NAME", RESOLVER.to_owned()),
-            ("MOW_CONFLICTS_FILE", list.display().to_string()),
-            ("MOW_OURS", ours.clone()),
-            ("MOW_THEIRS", job.branch_commit.clone()),
-        ];
-        let end = self.run(&git, command, RESOLVER, &env)?;
-        let problem = complaint(&end).or_else(|| marked(&git, files));
-        if let Some(problem) = problem {
-            let name =
-                self.phase.map_or("merge".to_owned(), |phase| format!("phase-{}", phase.padded()));
-            // What it did may still help a person.
-            let kept = rescue::rescue(&git, &name).map_err(|e| EngineError::Host(e.into()))?;
-            let kept = kept.map_or(String::new(), |kept| {
-                let name = kept.name.strip_prefix("refs/mow/rescue/").unwrap_or(&kept.name);
-                format!("; what it did is kept: mow rescue restore {name}")
-            });
-            return Ok(Err(format!("the {RESOLVER} did not settle it, {problem}{kept}")));
+        let dispute = Dispute { git: &git, ours: &ours, theirs: &job.branch_commit, files, list };
+        let problem = match resolver {
+            Resolver::Command(command) => self.resolve_by_command(command, &dispute)?,
+            Resolver::Agent(cast) => self.resolve_by_agent(cast, &dispute, repository)?,
+        };
+        if let Some(problem) = problem.or_else(|| marked(&git, files)) {
+            return self.unresolved(&git, &problem);
         }
         git.run(&["add", "--all", "--sparse"])?;
         let tree = git.run(&["write-tree"])?.text();
+        if let Some(problem) = self.recheck(&dispute)? {
+            return self.unresolved(&git, &problem);
+        }
         let ready = merge::settled(&root, job, &ours, &tree);
         Ok(Ok(ready.map_err(|error| EngineError::Host(error.into()))?))
     }
 
+    fn resolve_by_command(
+        &self,
+        command: &str,
+        dispute: &Dispute<'_>,
+    ) -> Result<Option<String>, EngineError> {
+        let env = [
+            ("MOW_ROLE_NAME", RESOLVER.to_owned()),
+            ("MOW_CONFLICTS_FILE", dispute.list.display().to_string()),
+            ("MOW_OURS", dispute.ours.to_owned()),
+            ("MOW_THEIRS", dispute.theirs.to_owned()),
+        ];
+        Ok(complaint(&self.run(dispute.git, command, RESOLVER, &env)?))
+    }
+
+    /// Keeps what the role did, which may still help a person, and says why it will not do.
+    fn unresolved(&self, git: &Git, problem: &str) -> Result<Result<Ready, String>, EngineError> {
+        let name =
+            self.phase.map_or("merge".to_owned(), |phase| format!("phase-{}", phase.padded()));
+        let kept = rescue::rescue(git, &name).map_err(|e| EngineError::Host(e.into()))?;
+        let kept = kept.map_or(String::new(), |kept| {
+            let name = kept.name.strip_prefix("refs/mow/rescue/").unwrap_or(&kept.name);
+            format!("; what it did is kept: mow rescue restore {name}")
+        });
+        Ok(Err(format!("the {RESOLVER} did not settle it, {problem}{kept}")))
+    }
+
+    /// Ends what a lead that was killed has left at work.
+    fn end_others(&self) -> Result<(), EngineError> {
+        let ended = process::end_token(&self.token(), END_GRACE);
+        ended.map(drop).map_err(|error| EngineError::Host(error.into()))
+    }
+
     fn check_out(&self, commit: &str) -> Result<Git, EngineError> {
-        // Of a lead that was killed something may still be at work there.
-        process::end_token(&self.token(), END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
         let path = place(self.site)?;
         scratch::check_out(self.site.top(), &path, commit)
             .map_err(|error| EngineError::Host(error.into()))
     }
 
-    fn run(
+    pub(super) fn run(
         &self,
         git: &Git,
         command: &str,
         label: &str,
         env: &[(&str, String)],
     ) -> Result<shell::ShellEnd, EngineError> {
-        let config = self.site.config()?;
-        let minutes = |key: &str| {
-            let value = config.lookup(key).and_then(|value| value.as_u64());
-            value.filter(|minutes| *minutes > 0).map(|minutes| Duration::from_secs(minutes * 60))
-        };
         let cwd = git.dir().join(self.site.below_top());
-        let planning = cwd.join(".planning").display().to_string();
-        let mut all = vec![
-            (TOKEN, self.token()),
-            // Whoever works here is no person.
-            ("MOW_ROLE", "worker".to_owned()),
-            ("MOW_RUN", self.site.run.run().to_owned()),
-            ("MOW_ATTEMPT", self.attempt.to_string()),
-            ("MOW_WORKTREE", git.dir().display().to_string()),
-            ("MOW_PLANNING", planning),
-        ];
-        all.extend(self.phase.map(|phase| ("MOW_PHASE", phase.to_string())));
-        all.extend(env.iter().map(|(name, value)| (*name, value.clone())));
+        let own = self.environment(git).into_iter();
+        let more = env.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let job = ShellJob {
             script: command.to_owned(),
             program: "sh".to_owned(),
             cwd,
-            env: all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            env: own.chain(more).collect(),
             log: self.log(label),
-            wall_max: minutes("multi_phase.worker_timeout_min").or(Some(WALL_DEFAULT)),
+            wall_max: Some(self.wall_max()?),
             // The time above ends it; nobody is asked about it.
             stuck_after: None,
             watched: Vec::new(),
@@ -162,7 +191,29 @@ impl Trial<'_> {
         shell::run(&job, &stop, &mut |_| {}).map_err(|error| EngineError::Host(error.into()))
     }
 
-    fn log(&self, label: &str) -> PathBuf {
+    /// Returns how long somebody may take.
+    pub(super) fn wall_max(&self) -> Result<Duration, EngineError> {
+        let minutes = site::minutes(&self.site.config()?, "multi_phase.worker_timeout_min");
+        Ok(minutes.unwrap_or(WALL_DEFAULT))
+    }
+
+    /// Returns what whoever works in the checkout finds in the environment.
+    pub(super) fn environment(&self, git: &Git) -> Vec<(String, String)> {
+        let planning = git.dir().join(self.site.below_top()).join(".planning");
+        let mut all = vec![
+            (TOKEN, self.token()),
+            // Whoever works here is no person.
+            ("MOW_ROLE", "worker".to_owned()),
+            ("MOW_RUN", self.site.run.run().to_owned()),
+            ("MOW_ATTEMPT", self.attempt.to_string()),
+            ("MOW_WORKTREE", git.dir().display().to_string()),
+            ("MOW_PLANNING", planning.display().to_string()),
+        ];
+        all.extend(self.phase.map(|phase| ("MOW_PHASE", phase.to_string())));
+        all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    pub(super) fn log(&self, label: &str) -> PathBuf {
         let logs = self.site.run.path().join("logs");
         match self.phase {
             Some(phase) => {
@@ -217,11 +268,12 @@ fn take_owners(git: &Git, job: &Merge, files: &[Conflict]) -> Result<(), EngineE
 
 /// Names a file that still has the marks of a conflict.
 fn marked(git: &Git, files: &[Conflict]) -> Option<String> {
-    let has_marks = |file: &&Conflict| {
-        let bytes = fs::read(git.dir().join(&file.path)).unwrap_or_default();
-        let mut lines = bytes.split(|byte| *byte == b'\n');
-        lines.any(|line| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> "))
-    };
-    let file = files.iter().find(has_marks)?;
+    let file = files.iter().find(|file| has_marks(git, file))?;
     Some(format!("{} still has the marks of the conflict", file.path))
+}
+
+pub(super) fn has_marks(git: &Git, file: &Conflict) -> bool {
+    let bytes = fs::read(git.dir().join(&file.path)).unwrap_or_default();
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    lines.any(|line| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> "))
 }

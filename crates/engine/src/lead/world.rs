@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
 use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status};
+use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
 use mow_core::worker;
@@ -46,6 +47,8 @@ pub(super) enum Wake {
     Warn(String),
     /// Something about a phase that people should know early.
     Noted(PhaseNumber, String),
+    /// What an agent used that worked for the lead.
+    Spent(PhaseNumber, Spent),
     /// Somebody pressed Ctrl-C, or the system wants the lead to end.
     Interrupted,
 }
@@ -404,6 +407,7 @@ impl World<Lead> for LeadWorld<'_> {
                     self.warn_undrawn(drawn);
                 }
                 Wake::Warn(text) => self.warn(text),
+                Wake::Spent(phase, spent) => inputs.push(Input::Spent { phase, spent }),
                 Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
             }
             next = self.receiver.try_recv().ok();

@@ -86,7 +86,12 @@ impl Desk {
                     return Ok(Err(Outcome::Asked { asks: asks(self, work, &ask) }));
                 }
                 End::Done { text } => Words { text, handed_over: talk.handed_over },
-                other => return Ok(Err(refused(cast, other))),
+                other => {
+                    let spent = matches!(other, End::Failed { kind: Trouble::Budget, .. });
+                    let reason = if spent { self.over_budget()? } else { None };
+                    let hopeless = |reason| Outcome::Hopeless { reason, everybody: false };
+                    return Ok(Err(reason.map_or_else(|| refused(cast, other), hopeless)));
+                }
             };
             left -= 1;
             let problem = match (work.check)(&words.text, words.handed_over.as_ref()) {
@@ -149,8 +154,9 @@ impl Desk {
         let config = self.site.config()?;
         let root = self.worktree.join(self.site.below_top());
         let minutes = |key: &str| site::minutes(&config, key);
-        let left = self.budget()?.micro_usd.map(|most| {
-            let left = most.saturating_sub(self.spent().micro_usd);
+        let (budget, spent) = (self.budget()?, self.spent());
+        let usd = budget.micro_usd.map(|most| {
+            let left = most.saturating_sub(spent.micro_usd);
             Money { micro_usd: left, ..Money::default() }.usd()
         });
         Ok(agent::Job {
@@ -165,7 +171,8 @@ impl Desk {
             access: work.access,
             servers: Vec::new(),
             limits: Limits {
-                usd: left,
+                usd,
+                tokens: budget.tokens.map(|most| most.saturating_sub(spent.tokens())),
                 wall: minutes("multi_phase.worker_timeout_min"),
                 ..Limits::default()
             },

@@ -5,8 +5,10 @@
 //! without having said so is kept under a rescue ref and told, never committed for another plan.
 
 use std::collections::BTreeSet;
+use std::slice;
 
-use mow_core::worker::{Outcome, Role, apart};
+use mow_core::touch;
+use mow_core::worker::{Outcome, Role};
 use mow_host::{commit, rescue};
 
 use super::custody::{Before, rewritten, short};
@@ -22,7 +24,7 @@ const NAMED_MAX: usize = 5;
 impl Desk {
     /// Returns what a plan declares, relative to the top of the worktree.
     fn declared(&self, plan: &str) -> Result<Vec<String>, EngineError> {
-        let files = apart::clear_paths(&self.frozen(plan)?.files_modified).ok_or_else(|| {
+        let files = touch::plain(&self.frozen(plan)?.files_modified).ok_or_else(|| {
             EngineError::refused(
                 format!("plan {plan} no longer says clearly which files it changes"),
                 "name them under `files_modified:` in the plan",
@@ -64,7 +66,7 @@ impl Desk {
             return Ok(Outcome::Failed { reason: format!("plan {plan} has no task {number}") });
         };
         let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
-        let watched = apart::clear_paths(&parsed.files_modified).unwrap_or_default();
+        let watched = touch::plain(&parsed.files_modified).unwrap_or_default();
         let job = Job { task, label: &label, env: &env, files: &watched };
         if let Some(outcome) = self.act(&job, (plan, number))? {
             if matches!(outcome, Outcome::Asked { .. }) {
@@ -101,11 +103,12 @@ impl Desk {
             declared.extend(self.declared(plan)?);
         }
         declared.push(self.planning_below_top());
+        declared.sort_unstable();
         let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
         let listing = self.git().run(&args)?.stdout;
         let changed = listing.split(|byte| *byte == 0).filter(|entry| entry.len() > 3);
         let changed = changed.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned());
-        let is_stray = |path: &String| !declared.iter().any(|above| apart::covers(above, path));
+        let is_stray = |path: &String| !touch::covers(&declared, slice::from_ref(path));
         let strays: BTreeSet<_> = changed.filter(is_stray).collect();
         let kept = self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.gathered");

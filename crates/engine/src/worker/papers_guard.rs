@@ -151,7 +151,7 @@ impl Desk {
         self.note(&format!("an agent changed {name}, which is not its business{kept}"));
     }
 
-    fn below_worktree(&self, path: &Path) -> String {
+    pub(super) fn below_worktree(&self, path: &Path) -> String {
         path.strip_prefix(&self.worktree).unwrap_or(path).display().to_string()
     }
 

@@ -1,7 +1,8 @@
 //! What agents may do without asking, by rules of the project: `permissions.allow` and `.deny`.
 //!
-//! A rule is `Tool` or `Tool(pattern)`, where `*` stands for anything. Who is denied is denied,
-//! whatever else is allowed.
+//! A rule is `Tool` or `Tool(pattern)`, where `*` stands for anything; where something is allowed, it
+//! does not stand for what makes another command of it, or writes elsewhere: `cargo test*` is not
+//! `cargo test; reboot`. Who is denied is denied, whatever else is allowed.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 /// What rules say about something that an agent wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     Allowed,
     Denied,
     /// A person has to say.
@@ -19,15 +20,15 @@ pub(super) enum Rule {
 }
 
 /// Asks the rules about the use of a tool.
-pub(super) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
+pub(crate) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
     let what = subject(input);
-    let any = |key: &str| {
+    let any = |key: &str, star: Star| {
         let rules = config.value(key).and_then(Value::as_array).into_iter().flatten();
-        rules.filter_map(Value::as_str).any(|rule| fits(rule, tool, &what))
+        rules.filter_map(Value::as_str).any(|rule| fits(rule, (tool, &what), star))
     };
     match () {
-        () if any("permissions.deny") => Rule::Denied,
-        () if any("permissions.allow") => Rule::Allowed,
+        () if any("permissions.deny", |_| true) => Rule::Denied,
+        () if any("permissions.allow", is_harmless) => Rule::Allowed,
         () => Rule::Unknown,
     }
 }
@@ -53,12 +54,20 @@ fn subject(input: &Value) -> String {
     }
 }
 
-fn fits(rule: &str, tool: &str, what: &str) -> bool {
+/// Says whether a star may stand for a text.
+type Star = fn(&str) -> bool;
+
+/// Returns whether a text is nothing that a shell takes for another command, or for a file to write.
+fn is_harmless(text: &str) -> bool {
+    !text.contains([';', '&', '|', '<', '>', '`', '\n', '\r']) && !text.contains("$(")
+}
+
+fn fits(rule: &str, (tool, what): (&str, &str), star: Star) -> bool {
     match rule.split_once('(') {
         None => rule == tool,
         Some((name, rest)) => {
             let pattern = rest.strip_suffix(')').unwrap_or(rest);
-            name == tool && matches(&parts(pattern), what)
+            name == tool && matches(&parts(pattern), what, star)
         }
     }
 }
@@ -78,14 +87,16 @@ fn parts(pattern: &str) -> Vec<String> {
     parts
 }
 
-fn matches(parts: &[String], text: &str) -> bool {
+fn matches(parts: &[String], text: &str, star: Star) -> bool {
     let [first, middle @ .., last] = parts else {
         return parts.first().is_some_and(|only| only == text);
     };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
     for part in middle {
-        let Some(at) = rest.find(part.as_str()) else { return false };
+        let Some(at) = rest.find(part.as_str()).filter(|at| star(&rest[..*at])) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
     }
-    rest.ends_with(last.as_str())
+    rest.strip_suffix(last.as_str()).is_some_and(star)
 }

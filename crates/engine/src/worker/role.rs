@@ -33,6 +33,14 @@ impl Desk {
             // An earlier attempt has closed the phase, and died before it could say so.
             return Ok(Outcome::Verdict { verdict: Verdict::Passed });
         }
+        self.begin_papers(role)?;
+        let outcome = self.run_anybody(role, round)?;
+        self.end_papers(role, &outcome)?;
+        Ok(outcome)
+    }
+
+    /// Lets whoever is set for a role play it.
+    fn run_anybody(&self, role: Role, round: u32) -> Result<Outcome, EngineError> {
         let cast = self.cast(role)?;
         match (self.role_command(role), role) {
             _ if let Some(cast) = cast => self.watch(role, || self.play(&cast, role, round)),

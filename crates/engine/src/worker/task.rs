@@ -310,7 +310,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// Returns the checks of a task: its `<automated>` commands.
-pub(super) fn checks(task: &Task) -> Vec<String> {
+pub(crate) fn checks(task: &Task) -> Vec<String> {
     let automated = task.elements.iter().filter(|element| element.tag == "automated");
     let texts = automated.map(|element| unfenced(&element.text));
     texts.filter(|text| !text.is_empty() && !text.starts_with("MISSING")).collect()

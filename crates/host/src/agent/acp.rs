@@ -42,6 +42,7 @@ pub(super) fn run(
         refusal: None,
         cost: (job.session == Session::New).then_some(0.0),
         spent: None,
+        usd_max: job.limits.usd,
     };
     let ending = acp.work(job, stop)?;
     acp.rpc.pump.finish(ending)
@@ -60,6 +61,8 @@ struct Acp<'a> {
     /// What the session had cost when that was last reported, and what it costs now.
     cost: Option<f64>,
     spent: Option<f64>,
+    /// What this run may cost.
+    usd_max: Option<f64>,
 }
 
 impl Acp<'_> {
@@ -132,7 +135,7 @@ impl Acp<'_> {
         Ok(Ending::kill(End::Stopped))
     }
 
-    fn heard_update(&mut self, update: &Value) {
+    fn heard_update(&mut self, update: &Value) -> Option<Ending> {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "usage_update" => {
                 let amount = update["cost"]["amount"].as_f64();
@@ -147,6 +150,9 @@ impl Acp<'_> {
                 self.words.push_str(update["content"]["text"].as_str().unwrap_or_default());
             }
             "tool_call" => {
+                if let Some(ending) = self.overspent() {
+                    return Some(ending);
+                }
                 self.refusal = None;
                 self.finish_words();
                 let name = update["kind"].as_str().unwrap_or("other").to_owned();
@@ -155,6 +161,16 @@ impl Acp<'_> {
             }
             _ => {}
         }
+        None
+    }
+
+    /// Ends it when it has spent what it may, and goes on all the same.
+    fn overspent(&mut self) -> Option<Ending> {
+        let cost = self.spent? - self.cost?;
+        let text = self.usd_max.filter(|most| cost >= *most).map(|_| format!("${cost:.2}"))?;
+        // The answer that would tell of its tokens will not come any more.
+        self.heard_usage(&Value::Null);
+        Some(Ending::fail(Trouble::Budget, text))
     }
 
     /// Passes on what it said, now that it does something else; returns that.
@@ -240,7 +256,7 @@ impl Talk for Acp<'_> {
 
     fn noticed(&mut self, method: &str, params: &Value) -> Result<Option<Ending>, AgentError> {
         if method == "session/update" {
-            self.heard_update(&params["update"]);
+            return Ok(self.heard_update(&params["update"]));
         }
         Ok(None)
     }

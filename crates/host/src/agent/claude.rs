@@ -51,6 +51,7 @@ pub(super) fn run(
         tools,
         session: None,
         meter: Meter::new(job.session == Session::New),
+        tokens: 0,
         unheard: BTreeSet::new(),
         parking: None,
         resets_at: None,
@@ -67,6 +68,8 @@ struct Talk<'a> {
     tools: Vec<ToolSpec>,
     session: Option<String>,
     meter: Meter,
+    /// How many tokens it has reported.
+    tokens: u64,
     /// What it was told since it began, and has not worked on yet.
     unheard: BTreeSet<String>,
     /// The question that was deferred, until its turn has ended.
@@ -123,10 +126,7 @@ impl Talk<'_> {
         match text(line, "/type") {
             "control_response" => self.heard_response(job, &line["response"]),
             "control_request" => self.heard_request(text(line, "/request_id"), &line["request"]),
-            "assistant" => {
-                self.heard_assistant(line);
-                Ok(None)
-            }
+            "assistant" => self.heard_assistant(job, line),
             "user" if line["parent_tool_use_id"].is_null() => self.pass_messages().map(|()| None),
             "system" => Ok(self.heard_system(line)),
             "command_lifecycle" => {
@@ -254,8 +254,9 @@ impl Talk<'_> {
         reply
     }
 
-    fn heard_assistant(&mut self, line: &Value) {
+    fn heard_assistant(&mut self, job: &Job, line: &Value) -> Result<Option<Ending>, AgentError> {
         self.meter.hear(&line["message"]);
+        let mut goes_on = false;
         let is_own = line["parent_tool_use_id"].is_null();
         for block in
             line.pointer("/message/content").and_then(Value::as_array).into_iter().flatten()
@@ -263,6 +264,7 @@ impl Talk<'_> {
             let event = match text(block, "/type") {
                 "text" if is_own => Event::Text(text(block, "/text").to_owned()),
                 "tool_use" => {
+                    goes_on = true;
                     let (name, summary) =
                         (text(block, "/name").to_owned(), summary(&block["input"]));
                     Event::Tool { name, summary }
@@ -271,6 +273,12 @@ impl Talk<'_> {
             };
             self.counterpart.told(event);
         }
+        let used = self.tokens + self.meter.unreported();
+        if goes_on && job.limits.tokens.is_some_and(|most| used >= most) {
+            self.take_stock()?;
+            return Ok(Some(Ending::fail(Trouble::Budget, format!("{used} tokens"))));
+        }
+        Ok(None)
     }
 
     fn heard_system(&mut self, line: &Value) -> Option<Ending> {
@@ -392,6 +400,7 @@ impl Talk<'_> {
 
     fn report(&mut self, usage: Option<super::Usage>) {
         if let Some(usage) = usage {
+            self.tokens += usage.tokens();
             self.counterpart.told(Event::Usage(usage));
         }
     }

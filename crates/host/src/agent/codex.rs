@@ -32,7 +32,7 @@ pub(super) fn run(
     let Some(rpc) = Rpc::start(job, &args, &[], false)? else {
         return Ok(End::not_installed(job));
     };
-    let turns_max = job.limits.turns;
+    let (turns_max, tokens_max) = (job.limits.turns, job.limits.tokens);
     let mut codex = Codex {
         rpc,
         counterpart,
@@ -43,6 +43,8 @@ pub(super) fn run(
         counted: Value::Null,
         turns_max,
         turns: 0,
+        tokens_max,
+        tokens: 0,
         steering: Vec::new(),
     };
     let ending = codex.work(job, stop)?;
@@ -62,6 +64,8 @@ struct Codex<'a> {
     counted: Value,
     turns_max: Option<u32>,
     turns: u32,
+    tokens_max: Option<u64>,
+    tokens: u64,
     /// What it was told within a turn, and has not taken yet.
     steering: Vec<String>,
 }
@@ -213,9 +217,15 @@ impl Codex<'_> {
         let count = |key: &str| last[key].as_u64().unwrap_or(0);
         let cached = count("cachedInputTokens");
         let (input, output) = (count("inputTokens").saturating_sub(cached), count("outputTokens"));
-        self.counterpart.told(Event::Usage(Usage { input, output, cached, usd: None }));
+        let usage = Usage { input, output, cached, usd: None };
+        self.counterpart.told(Event::Usage(usage));
+        // Who reaches a bound with its last answer does not break it.
+        let is_spent = self.tokens_max.is_some_and(|most| self.tokens >= most);
+        self.tokens += usage.tokens();
+        if is_spent {
+            return Some(Ending::fail(Trouble::Budget, format!("{} tokens", self.tokens)));
+        }
         self.turns += 1;
-        // Who reaches the bound with its last answer does not break it.
         let is_over = self.turns_max.is_some_and(|max| self.turns > max);
         let text = "it went to its model as often as it may".to_owned();
         is_over.then(|| Ending::fail(Trouble::Turns, text))

@@ -243,3 +243,22 @@ fn a_message_reaches_it_between_two_turns() {
     assert!(last.user.contains("told at once"), "{}", last.user);
     assert!(last.user.contains("told on the way"), "{}", last.user);
 }
+
+#[test]
+fn its_tokens_are_bounded_but_its_last_answer_is_not_cut_off() {
+    let write = |name: &str| Step::write(&format!("${{cwd}}/{name}"), "made\n");
+    let script = Script::new("work").step(write("one")).step(write("two")).says("finished");
+    let bench = Bench::with(Agent::Claude, [script]);
+    let job = bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()));
+    let bounded = |tokens| Job {
+        limits: Limits { tokens: Some(tokens), ..job.limits.clone() },
+        ..job.clone()
+    };
+    let mut person = Person::default();
+    let end = bench.run(&bounded(200), &mut person);
+    assert!(matches!(end, End::Failed { kind: Trouble::Budget, .. }), "{end:?}");
+    assert_eq!(bench.llm.requests().last().map(|request| request.step), Some(1));
+    assert_eq!(person.used().tokens(), 240, "what it used is told all the same");
+    let end = bench.run(&bounded(300), &mut Person::default());
+    assert_eq!(done(&end), "finished");
+}

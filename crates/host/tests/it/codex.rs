@@ -204,3 +204,22 @@ fn a_message_reaches_it_and_turns_are_bounded() {
     let end = bench.run(&job, &mut Person::new([Reply::Allow, Reply::Allow]));
     assert!(matches!(end, End::Failed { kind: Trouble::Turns, .. }), "{end:?}");
 }
+
+#[test]
+fn its_tokens_are_bounded_but_its_last_answer_is_not_cut_off() {
+    let script = Script::new("busy").step(risky("one")).step(risky("two")).says("finished");
+    let bench = Bench::with(Agent::Codex, [script]);
+    let job = bench.job("[[script:busy]]");
+    let bounded = |tokens| Job {
+        limits: Limits { tokens: Some(tokens), ..job.limits.clone() },
+        ..job.clone()
+    };
+    let allows = || Person::new([Reply::Allow, Reply::Allow]);
+    let mut person = allows();
+    let end = bench.run(&bounded(100), &mut person);
+    assert!(matches!(end, End::Failed { kind: Trouble::Budget, .. }), "{end:?}");
+    assert_eq!(bench.llm.requests().last().map(|request| request.step), Some(1));
+    assert_eq!(person.used().tokens(), 240);
+    let end = bench.run(&bounded(300), &mut allows());
+    assert_eq!(done(&end), "finished");
+}

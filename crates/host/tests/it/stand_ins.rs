@@ -73,3 +73,38 @@ fn one_that_says_nothing_is_ended_with_all_that_left_its_group() {
         assert!(matches!(end, End::Failed { kind: Trouble::TimedOut, .. }), "{end:?}");
     }
 }
+
+/// An agent that tells what it has cost whenever it does something, and does so again and again.
+const DEAR: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+update() { say '"method":"session/update","params":{"sessionId":"s","update":'"$1"'}'; }
+while read -r line; do
+  id=${line##*'"id":'}; id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say '"id":'$id',"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
+  *'"session/new"'*) say '"id":'$id',"result":{"sessionId":"s"}' ;;
+  *'"session/prompt"'*)
+    for cost in 0.25 0.5 0.75; do
+      update '{"sessionUpdate":"tool_call","toolCallId":"t","title":"dig","kind":"execute"}'
+      update '{"sessionUpdate":"usage_update","cost":{"amount":'$cost',"currency":"USD"}}'
+    done
+    say '"id":'$id',"result":{"stopReason":"end_turn"}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn what_an_agent_may_cost_is_watched_while_it_works() {
+    let bench = Bench::stand_in(Kind::Acp, DEAR);
+    let run = |usd| {
+        let limits = Limits { usd: Some(usd), ..Limits::default() };
+        let mut person = Person::default();
+        (bench.run(&Job { limits, ..bench.job("do it") }, &mut person), person.used().usd)
+    };
+    let (end, used) = run(0.5);
+    let End::Failed { kind, text } = end else { panic!("{end:?}") };
+    assert_eq!((kind, text.as_str(), used), (Trouble::Budget, "$0.50", Some(0.5)));
+    let (end, used) = run(0.75);
+    assert!(matches!(end, End::Done { .. }), "its last deed is not cut off: {end:?}");
+    assert_eq!(used, Some(0.75));
+}

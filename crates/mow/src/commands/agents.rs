@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted};
 
 /// The roles, in the order of their work.
-const ROLES: [&str; 7] = [
+pub(super) const ROLES: [&str; 7] = [
     "discusser",
     "researcher",
     "planner",
@@ -60,7 +60,7 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
 }
 
 /// Asks all agents at once: they start slowly.
-fn find(env: &[(OsString, OsString)]) -> Vec<Finding> {
+pub(super) fn find(env: &[(OsString, OsString)]) -> Vec<Finding> {
     thread::scope(|scope| {
         let asked: Vec<_> = KNOWN
             .iter()

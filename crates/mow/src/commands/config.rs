@@ -143,15 +143,20 @@ pub(super) fn has_search_key() -> bool {
     in_environment || home().is_some_and(|home| files.iter().any(|file| home.join(file).exists()))
 }
 
+/// Changes one setting, and no other byte of the file.
+pub(super) fn set(context: &Context, key: &str, value: &Value) -> Result<(), Failure> {
+    update(context, |old| {
+        config::set(old, key, value).map(Some).map_err(|error| match error {
+            json_edit::JsonError::BadPath { .. } => Failure::from(error),
+            _ => unreadable(&error),
+        })
+    })
+}
+
 impl Set {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         let value = config::parse_scalar(&self.value);
-        update(context, |old| {
-            config::set(old, &self.key, &value).map(Some).map_err(|error| match error {
-                json_edit::JsonError::BadPath { .. } => Failure::from(error),
-                _ => unreadable(&error),
-            })
-        })?;
+        set(context, &self.key, &value)?;
         let raw = format!("{}={}", self.key, bare(&value));
         Ok(Output::with_raw(json!({ "updated": true, "key": self.key, "value": value }), raw))
     }

@@ -39,9 +39,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         .entries
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::Reported { phase, report: Report::Spent(spent), .. } => {
-                Some(One { at: entry.at, phase: *phase, spent })
-            }
+            Event::Reported { phase, report: Report::Spent(spent), .. }
+            | Event::Spent { phase, spent } => Some(One { at: entry.at, phase: *phase, spent }),
             _ => None,
         })
         .collect();

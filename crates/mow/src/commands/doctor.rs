@@ -3,6 +3,7 @@
 //! [`machine`] looks at programs and the filesystem, [`plan`] at the planning files, [`run`] at
 //! the last run. Nothing is changed without `--fix`, and then only temporary files are removed.
 
+mod agents;
 mod machine;
 mod plan;
 mod run;

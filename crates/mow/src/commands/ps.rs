@@ -199,7 +199,7 @@ fn write_rest(text: &mut String, run: &Run, pending: usize) {
         let _ = writeln!(text, "{} {question}  {}", painted(YELLOW, "?"), painted(CYAN, &command));
     }
     if run.lead.breaker {
-        let line = "Too many phases failed: nothing new is started.";
+        let line = "Nothing new is started until a person says so.";
         let _ = writeln!(text, "{}", painted(RED, line));
     }
     if pending > 0 {

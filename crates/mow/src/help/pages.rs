@@ -53,6 +53,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("roadmap", include_str!("../../help/roadmap.md")),
     ("run", include_str!("../../help/run.md")),
     ("scaffold", include_str!("../../help/scaffold.md")),
+    ("set-profile", include_str!("../../help/set-profile.md")),
     ("state", include_str!("../../help/state.md")),
     ("state-snapshot", include_str!("../../help/state-snapshot.md")),
     ("status", include_str!("../../help/status.md")),

@@ -3,15 +3,19 @@
 //! Everything but the model is real: the agents' programs, git, processes, the inbox.
 
 mod bad;
+mod conflicts;
 mod kills;
 mod lifecycle;
 mod mixed;
 mod models;
+mod moments;
 mod permissions;
 mod reviews;
 
+use std::fs;
+
 use mow_testkit::agents::{Agent, Agents};
-use mow_testkit::field::{Field, Phase, Plan, Soil, phase};
+use mow_testkit::field::{Field, Phase, Plan, Soil, marked, phase};
 use mow_testkit::llm::{Script, ScriptedLlm, Step};
 use serde_json::{Value, json};
 
@@ -94,6 +98,15 @@ fn merge(into: &mut Value, more: &Value) {
         }
         (into, more) => *into = more.clone(),
     }
+}
+
+/// The processes of agents, and whatever they started.
+fn agents(run: &str) -> Vec<u32> {
+    let is_agent = |pid: &u32| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"MOW_AGENT="))
+    };
+    marked(run).into_iter().filter(is_agent).collect()
 }
 
 /// A script for a role.

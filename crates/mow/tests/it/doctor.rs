@@ -111,8 +111,29 @@ fn agents_in_the_path_are_shown_with_their_version() {
     }
     let (_, report) = report(&project, &[]);
     let agent = check(&report, "machine", "agent");
-    assert_eq!(agent["message"], "claude: 9.9.9 (Claude Code)");
+    assert_eq!(agent["message"], "claude: 9.9.9 (Claude Code), not logged in");
+    assert_eq!(agent["level"], "ok");
     assert_eq!(check(&report, "machine", "wt")["message"], "wt (WorkTrunk): wt 0.9");
+}
+
+#[test]
+fn an_agent_that_plays_a_role_has_to_be_there_and_logged_in() {
+    let project = planned();
+    let roles = r#"{ "roles": { "default": { "agent": "claude" } } }"#;
+    project.write(".planning/config.json", roles);
+    let (code, before) = report(&project, &[]);
+    let all = before["machine"].as_array().unwrap();
+    let missing = all.iter().find(|check| check["level"] == "fail").unwrap();
+    assert_eq!(code, Some(1));
+    assert_eq!(missing["message"], "claude is to play a role, and claude is not there");
+    assert_eq!(missing["advice"][0], "npm install -g @anthropic-ai/claude-code");
+    let bin = project.root().with_file_name("bin");
+    project.write("../bin/claude", "#!/bin/sh\necho 9.9.9\n");
+    mow_testkit::sandbox::make_executable(&bin.join("claude"));
+    let (code, after) = report(&project, &[]);
+    let agent = check(&after, "machine", "agent");
+    assert_eq!((code, agent["level"].as_str()), (Some(0), Some("warn")));
+    assert!(agent["advice"][0].as_str().unwrap().contains("/login"), "{agent}");
 }
 
 #[test]

@@ -427,3 +427,19 @@ fn config_nudge_dismiss_writes_flag_and_day() {
     assert!(ran.status.success() && ran.stderr.starts_with("Warning: "));
     assert_eq!(project.text(CONFIG), format!("{{\n{keys}"));
 }
+
+#[test]
+fn set_profile_changes_one_setting_and_shows_what_follows() {
+    let config = "{\n  \"mode\": \"yolo\", \"model_profile\": \"quality\",\n  \"odd\" : 1\n}";
+    let project = sandbox().file(CONFIG, config);
+    let answer = json_of(&project, &["set-profile", "budget", "--json"]);
+    assert_eq!((&answer["profile"], &answer["previous"]), (&json!("budget"), &json!("quality")));
+    assert_eq!(answer["models"]["mow-verifier"], "haiku");
+    assert_eq!(project.text(CONFIG), config.replace("quality", "budget"));
+    let refused = project.call(["set-profile", "cheap"]).run();
+    assert!(!refused.status.success() && refused.stderr.contains("balanced"), "{}", refused.stderr);
+    project.remove(CONFIG);
+    let text = project.call(["set-profile", "quality"]).run().quietly();
+    assert!(text.starts_with("quality (was balanced)\n"), "{text}");
+    assert_eq!(json_of(&project, &["config-get", "model_profile"]), "quality");
+}

@@ -172,12 +172,7 @@ impl Task {
 
     fn render(&self, number: usize, id: &str, sync: &Path) -> String {
         let Self { script, check, kind } = self;
-        // `meet` stops a script at a point until the test lets it go on, or is over itself.
-        let meet = format!(
-            "meet() {{ : > '{sync}'/at-$1; while [ ! -e '{sync}'/go-$1 ]; do \
-             [ -d '{sync}' ] || exit 9; sleep 0.01; done; }}",
-            sync = sync.display()
-        );
+        let meet = meet(sync);
         let verify = match check.as_str() {
             "" => String::new(),
             check => {
@@ -190,6 +185,15 @@ impl Task {
              </task>\n\n"
         )
     }
+}
+
+/// The function by which a script stops at a point until the test lets it go on, or is over itself.
+pub(super) fn meet(sync: &Path) -> String {
+    format!(
+        "meet() {{ : > '{sync}'/at-$1; while [ ! -e '{sync}'/go-$1 ]; do \
+         [ -d '{sync}' ] || exit 9; sleep 0.01; done; }}",
+        sync = sync.display()
+    )
 }
 
 /// All planning files of some phases.

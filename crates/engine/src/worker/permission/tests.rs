@@ -21,6 +21,28 @@ fn rules_name_tools_and_what_they_are_used_on() {
 }
 
 #[test]
+fn a_star_does_not_stand_for_another_command() {
+    let rules = r#"{"permissions": {"allow": ["Bash(cargo test*)", "Bash(git * --stat)",
+        "Bash(make * 2>&1 | tail -*)"], "deny": ["Bash(*sudo*)"]}}"#;
+    let bash = |command: &str| asked(rules, "Bash", &json!({ "command": command }));
+    for more in
+        ["; reboot", "&& reboot", "| sh", "&reboot", "\nreboot", " $(reboot)", " `reboot`", " > x"]
+    {
+        assert_eq!(bash(&format!("cargo test{more}")), Rule::Unknown, "{more}");
+        assert_eq!(bash(&format!("git log{more} --stat")), Rule::Unknown, "{more}");
+    }
+    assert_eq!(
+        bash("make all 2>&1 | tail -5"),
+        Rule::Allowed,
+        "what the rule itself says is meant"
+    );
+    assert_eq!(bash("make all 2>&1 | tail -5; reboot"), Rule::Unknown);
+    assert_eq!(bash("cargo test; sudo reboot"), Rule::Denied, "whoever denies means all of it");
+    let all = r#"{"permissions": {"allow": ["Bash"]}}"#;
+    assert_eq!(asked(all, "Bash", &json!({ "command": "a; b" })), Rule::Allowed);
+}
+
+#[test]
 fn what_is_allowed_for_ever_is_just_that() {
     let input = json!({ "command": "ls *.rs" });
     let rules = json!({ "permissions": { "allow": [exact("Bash", &input)] } }).to_string();

@@ -1,7 +1,8 @@
 //! What shows no sign of life in the simulated world: commands, and workers that somebody stopped.
 
 use mow_core::lead::{Input, Outcome};
-use mow_core::worker::{self, Effect, apart};
+use mow_core::touch;
+use mow_core::worker::{self, Effect};
 
 use super::fleet::{Key, Skew};
 use super::world::{Happening, Sim};
@@ -151,12 +152,12 @@ impl Sim {
         }
         let disk = &self.script.disks[&key.0];
         let paths = |effect: &Effect| match effect {
-            Effect::RunTask { plan, beside: true, .. } => apart::clear_paths(disk.files_of(plan)),
+            Effect::RunTask { plan, beside: true, .. } => touch::plain(disk.files_of(plan)),
             _ => None,
         };
         for (_, other) in others {
             let both = paths(effect).zip(paths(other));
-            if both.is_none_or(|(these, those)| apart::overlap(&these, &those)) {
+            if both.is_none_or(|(these, those)| touch::common(&these, &those).is_some()) {
                 return Err(format!("{effect:?} beside {other:?}"));
             }
         }

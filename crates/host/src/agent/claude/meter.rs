@@ -45,6 +45,11 @@ impl Meter {
         self.unreported.insert(id.to_owned(), used);
     }
 
+    /// Returns the tokens that no report has counted yet.
+    pub(super) fn unreported(&self) -> u64 {
+        self.unreported.values().map(Usage::tokens).sum()
+    }
+
     /// Takes a result; returns what is new in it.
     pub(super) fn settle(&mut self, result: &Value) -> Option<Usage> {
         let all = result.get("modelUsage").map(sum);

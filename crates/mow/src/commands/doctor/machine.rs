@@ -1,4 +1,4 @@
-//! Programs and filesystem: git, agents, locks, room.
+//! Programs and filesystem: git, locks, room.
 
 use std::path::Path;
 use std::thread;
@@ -8,18 +8,11 @@ use mow_host::probe::{self, Probe};
 use mow_store::config::Config;
 use mow_store::disk::{self, DiskError, Lock};
 
-use super::Check;
+use super::{Check, agents};
 use crate::context::Context;
 
 /// The oldest git whose `merge-tree` and machine formats mow uses.
 const GIT_MIN: (u32, u32) = (2, 41);
-/// The agents mow can drive, and how each is installed.
-const AGENTS: [(&str, &str); 4] = [
-    ("claude", "npm install -g @anthropic-ai/claude-code"),
-    ("codex", "npm install -g @openai/codex"),
-    ("opencode", "npm install -g opencode-ai"),
-    ("gemini", "npm install -g @google/gemini-cli"),
-];
 const WT_INSTALL: [&str; 4] = [
     "yay -S worktrunk-bin",
     "brew install max-sixty/worktrunk/wt",
@@ -37,11 +30,10 @@ const ROOM_FAIL: u64 = GIB / 10;
 pub(super) fn checks(context: &Context) -> Vec<Check> {
     // Agents start slowly: all are asked at once, and the rest is looked at meanwhile.
     thread::scope(|scope| {
-        let agents = AGENTS.map(|(name, _)| scope.spawn(move || probe::version(name, ANSWER_WAIT)));
+        let agents = scope.spawn(|| agents::checks(context));
         let wt = scope.spawn(|| probe::version("wt", ANSWER_WAIT));
         let mut checks = vec![git(context), identity(context)];
-        let answers = agents.map(|thread| thread.join().expect("asking does not panic"));
-        checks.extend(judge_agents(&answers));
+        checks.extend(agents.join().expect("asking does not panic"));
         checks.push(worktrunk(context, &wt.join().expect("asking does not panic")));
         checks.push(locks(context));
         checks.extend(writable(context));
@@ -85,29 +77,6 @@ fn identity(context: &Context) -> Check {
             .advise("git config --global user.name 'Your Name'")
             .advise("git config --global user.email you@example.com"),
     }
-}
-
-fn judge_agents(answers: &[Probe; AGENTS.len()]) -> Vec<Check> {
-    let mut checks = Vec::new();
-    let mut absent = Vec::new();
-    for ((name, install), answer) in AGENTS.into_iter().zip(answers) {
-        match answer {
-            Probe::Version(line) => checks.push(Check::ok("agent", format!("{name}: {line}"))),
-            Probe::Silent(how) => checks.push(
-                Check::warn("agent", format!("{name} {how}"))
-                    .advise(format!("run `{name} --version` and see")),
-            ),
-            Probe::Absent => absent.push((name, install)),
-        }
-    }
-    let names: Vec<_> = absent.iter().map(|(name, _)| *name).collect();
-    if absent.len() == AGENTS.len() {
-        let check = Check::warn("agent", "no coding agent is installed; running phases needs one");
-        checks.push(absent.iter().fold(check, |check, (_, install)| check.advise(*install)));
-    } else if !absent.is_empty() {
-        checks.push(Check::ok("agent", format!("not installed: {}", names.join(", "))));
-    }
-    checks
 }
 
 /// WorkTrunk is a matter of taste, unless the project asks for it.

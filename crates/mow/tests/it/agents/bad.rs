@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{MOW, Scene, done, executor, merge, plan_text, planned, role};
 
-/// A run whose executor is a program of a few lines; returns what was said.
-fn played_by(protocol: &str, text: &str, more: &Value) -> (Field, String) {
+/// A project whose executor is a program of a few lines.
+fn field_of(protocol: &str, text: &str, more: &Value) -> Field {
     let field = Field::on(MOW, &Soil { on_disk: true, ..Soil::default() }, &[planned(&["crop-1"])]);
     // Where git does not look for changes.
     field.write(".git/agent", format!("#!/bin/sh\n{text}\n"));
@@ -23,6 +23,12 @@ fn played_by(protocol: &str, text: &str, more: &Value) -> (Field, String) {
     merge(&mut settings, more);
     field.write(".planning/config.json", settings.to_string());
     field.git(&["commit", "-q", "-a", "-m", "Settings"]);
+    field
+}
+
+/// A run with such an executor; returns what was said.
+fn played_by(protocol: &str, text: &str, more: &Value) -> (Field, String) {
+    let field = field_of(protocol, text, more);
     let said = field.ends(&ALL, 1);
     field.inspect();
     assert_eq!(field.trailers("Mow-Task").len(), 0);
@@ -120,4 +126,49 @@ fn one_that_does_so_while_others_work_beside_it() {
     let phases = [first, phase("2", &["1"])];
     let scene = Scene::new(&executor(Agent::Claude, json!({})), &phases, scripts);
     is_undone(&scene, file);
+}
+
+/// Speaks until it is told to stop; then it wants something.
+const STUBBORN: [(&str, &str); 2] = [
+    (
+        "claude",
+        r#"while read -r line; do case $line in
+           *'"initialize"'*) echo '{"type":"system","subtype":"init","session_id":"s"}'
+             echo half > crop-1 ;;
+           *'"interrupt"'*) echo '{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"reboot"},"tool_use_id":"t"}}' ;;
+           esac; done"#,
+    ),
+    (
+        "acp",
+        r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+           while read -r line; do
+           id=${line##*'"id":'}; id=${id%%[,\}]*}
+           case $line in
+           *'"initialize"'*) say '"id":'$id',"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
+           *'"session/new"'*) say '"id":'$id',"result":{"sessionId":"s"}' ;;
+           *'"session/prompt"'*) echo half > crop-1 ;;
+           *'"session/cancel"'*) say '"id":99,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","title":"reboot"},"options":[{"optionId":"y","name":"y","kind":"allow_once"}]}' ;;
+           esac; done"#,
+    ),
+];
+
+#[test]
+fn one_that_asks_after_its_phase_was_cancelled() {
+    for (protocol, text) in STUBBORN {
+        let field = field_of(protocol, text, &json!({}));
+        let lead = field.start(&ALL);
+        let begun = field.root().join(".worktrees/p01/crop-1");
+        field.until("the agent is at work", || begun.exists().then_some(()));
+        field.ends(&["cancel", "1", "--yes"], 0);
+        let (_, said) = lead.end();
+        assert!(said.contains("phase 1 is cancelled"), "{protocol}: {said}");
+        assert!(!said.contains("reboot"), "{protocol}: {said}");
+        field.inspect();
+        let inbox: Value = field.run(&["inbox", "--json"]).json();
+        assert_eq!(inbox["questions"], json!([]), "{protocol}");
+        let refs = field.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue"]);
+        let kept: Vec<_> =
+            refs.lines().map(|name| field.git(&["show", &format!("{name}:crop-1")])).collect();
+        assert!(kept.iter().any(|text| text == "half\n"), "{protocol}: {refs}");
+    }
 }

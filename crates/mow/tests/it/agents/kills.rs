@@ -1,14 +1,13 @@
 //! Agent, worker and lead are killed while a model thinks. The next run comes to the same end.
 
-use std::fs;
 use std::time::Duration;
 
 use mow_testkit::agents::Agent;
-use mow_testkit::field::{ALL, Going, kill, marked};
+use mow_testkit::field::{ALL, Going, kill};
 use mow_testkit::llm::{Script, Step};
 use serde_json::json;
 
-use super::{Scene, done, executor, planned, role};
+use super::{Scene, agents, done, executor, planned, role};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -28,15 +27,6 @@ fn held() -> (Scene, Going) {
     let lead = scene.field.start(&ALL);
     scene.llm.wait_for(|request| request.step == 1, PATIENCE);
     (scene, lead)
-}
-
-/// The processes of agents, and whatever they started.
-fn agents(run: &str) -> Vec<u32> {
-    let is_agent = |pid: &u32| {
-        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environ.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"MOW_AGENT="))
-    };
-    marked(run).into_iter().filter(is_agent).collect()
 }
 
 fn is_sound(scene: &Scene) {

@@ -12,7 +12,7 @@ const SOW: &str = "sh -c 'echo grown >> crop-1'";
 
 /// Only the first of two commands is allowed.
 fn strict() -> Casting<'static> {
-    executor(Agent::Claude, json!({ "permissions": { "allow": ["Bash(sh -c 'echo begun*)"] } }))
+    executor(Agent::Claude, json!({ "permissions": { "allow": ["Bash(sh -c 'echo begun* > *)"] } }))
 }
 
 fn begins() -> Script {
@@ -55,7 +55,7 @@ fn what_is_always_allowed_becomes_a_rule() {
         .step(Step::sh("echo grown > crop-2"))
         .step(done());
     let mut casting = strict();
-    let rules = ["Bash(sh -c 'echo begun*)", "Bash(echo grown > crop-2)"];
+    let rules = ["Bash(sh -c 'echo begun* > *)", "Bash(echo grown > crop-2)"];
     casting.more["permissions"]["allow"] = json!(rules);
     let scene = Scene::new(&casting, &[planned(&["crop-1", "crop-2"])], vec![script]);
     let item = asked(&scene);

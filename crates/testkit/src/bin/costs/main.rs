@@ -3,6 +3,8 @@
 //! `costs MOW [SECONDS]` runs small projects with the program `MOW` and prints a line for each
 //! measurement, with the limit that it should keep. A part of `cargo xtask bench`.
 
+mod agents;
+
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
@@ -32,7 +34,8 @@ fn main() -> Result<()> {
     for (name, value, limit) in waiting(mow, Duration::from_secs(seconds))? {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
-    for (name, value, limit) in talking(mow)?.into_iter().chain(looking_ahead(mow)) {
+    let rest = talking(mow)?.into_iter().chain(agents::agent_runs(mow)?).chain(looking_ahead(mow));
+    for (name, value, limit) in rest {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
     Ok(())

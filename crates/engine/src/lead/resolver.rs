@@ -1,0 +1,260 @@
+//! Lets a coding agent settle the conflicts of a merge, and looks at what that came to.
+//!
+//! What it says is not believed: it may change nothing but what the two sides changed, and the checks
+//! of the phases that met must pass on the result. Nobody waits for a person here: what no rule of the
+//! project allows is denied.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use mow_core::money::{Money, Spent};
+use mow_core::phase::PhaseNumber;
+use mow_host::agent::{
+    self, Access, Ask, Counterpart, End, Event, Job, Limits, Reply, Session, ToolSpec,
+};
+use mow_host::git::{Git, parse_names};
+use mow_host::scratch;
+use mow_host::stop::Stop;
+use mow_prompts::{Prompt, Values, Variable};
+use mow_store::config::Config;
+use mow_store::phase_dirs::{self, Artifact};
+use mow_store::roadmap::{self, Lookup};
+use mow_store::{disk, plan};
+use serde_json::Value;
+
+use super::effects::Repository;
+use super::trial::{Dispute, RESOLVER, Trial, has_marks};
+use crate::EngineError;
+use crate::cast::Cast;
+use crate::site;
+use crate::worker::{Rule, checks, complaint, rule};
+
+/// How much of an agent's last words goes into a reason.
+const WORDS_MAX: usize = 300;
+
+impl Trial<'_> {
+    /// Lets an agent settle conflicts; returns why what it left is not to be used.
+    pub(super) fn resolve_by_agent(
+        &self,
+        cast: &Cast,
+        dispute: &Dispute<'_>,
+        repository: &Repository,
+    ) -> Result<Option<String>, EngineError> {
+        let before = snapshot(dispute.git)?;
+        let bare = dispute.files.iter().filter(|file| !has_marks(dispute.git, file));
+        let bare: Vec<_> = bare.map(|file| file.path.as_str()).collect();
+        let job = self.job(cast, dispute)?;
+        let (config, began) = (self.site.config()?, Instant::now());
+        let mut talk = Talk { config: &config, used: Money::default() };
+        let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
+        let end = agent::run(cast.kind, &job, &mut talk, &stop);
+        if let Some(phase) = self.phase {
+            let spent = Spent {
+                role: RESOLVER.to_owned(),
+                plan: None,
+                agent: cast.agent.clone(),
+                model: cast.model.clone(),
+                ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                money: talk.used,
+            };
+            repository.spend(*phase, spent);
+        }
+        let words = match end.map_err(|error| EngineError::Host(error.into()))? {
+            End::Done { text } => text,
+            End::Failed { text, .. } => return Ok(Some(format!("{}: {text}", cast.agent))),
+            End::Parked { .. } | End::Stopped => return Ok(Some("it was cut off".to_owned())),
+        };
+        let problem = match self.overreach(dispute, &before)? {
+            None => self.undecided(dispute, &bare)?,
+            some => some,
+        };
+        let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: String = words.chars().take(WORDS_MAX).collect();
+        Ok(problem.map(|problem| format!("{problem} (it says: {words})")))
+    }
+
+    /// Says what it changed that is not its business.
+    fn overreach(
+        &self,
+        dispute: &Dispute<'_>,
+        before: &str,
+    ) -> Result<Option<String>, EngineError> {
+        let Dispute { git, ours, theirs, .. } = dispute;
+        let at = |name: &str| git.commit_of(name);
+        if at("HEAD")?.as_deref() != Some(ours) || at("MERGE_HEAD")?.as_deref() != Some(theirs) {
+            return Ok(Some("it committed or gave up the merge".to_owned()));
+        }
+        let names = |from: &str, to: &str| -> Result<BTreeSet<String>, EngineError> {
+            let args = ["diff", "--name-only", "--no-renames", "-z", from, to];
+            Ok(parse_names(&git.plumbing().run(&args)?.stdout).into_iter().collect())
+        };
+        let base = git.run(&["merge-base", ours, theirs])?.text();
+        let mut sides = names(&base, ours)?;
+        sides.extend(names(&base, theirs)?);
+        let planning = self.site.below_top().join(".planning");
+        let changed = names(before, &snapshot(git)?)?;
+        let beyond = changed.into_iter().find(|path| {
+            !sides.contains(path) || std::path::Path::new(path).starts_with(&planning)
+        });
+        Ok(beyond.map(|path| format!("it changed {path}, which is not its business")))
+    }
+
+    /// Names a file without marks of which it did not say what is to become of it.
+    fn undecided(
+        &self,
+        dispute: &Dispute<'_>,
+        bare: &[&str],
+    ) -> Result<Option<String>, EngineError> {
+        let open = dispute.git.conflicts()?;
+        let file = open.iter().find(|path| bare.contains(&path.as_str()));
+        Ok(file.map(|path| format!("{path} is neither added nor removed")))
+    }
+
+    /// Runs the checks of the phases that met on the settled merge; returns why they do not pass.
+    pub(super) fn recheck(&self, dispute: &Dispute<'_>) -> Result<Option<String>, EngineError> {
+        let mut done = BTreeSet::new();
+        for phase in self.parties(dispute)? {
+            for command in self.checks_of(&phase, dispute.git)? {
+                if !done.insert(command.clone()) {
+                    continue;
+                }
+                let end = self.run(dispute.git, &command, "recheck", &[])?;
+                if let Some(why) = complaint(&end) {
+                    return Ok(Some(format!("`{command}` of phase {phase} fails on it, {why}")));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the phase that is merged, and those that it met in a file.
+    fn parties(&self, dispute: &Dispute<'_>) -> Result<BTreeSet<PhaseNumber>, EngineError> {
+        let range = format!("{}..{}", dispute.theirs, dispute.ours);
+        let format = "--format=%(trailers:key=Mow-Phase,valueonly)";
+        let mut args = vec!["--literal-pathspecs", "log", format, &range, "--"];
+        args.extend(dispute.files.iter().map(|file| file.path.as_str()));
+        let said = dispute.git.run(&args)?.text();
+        let met = said.lines().filter_map(|line| PhaseNumber::parse(line.trim()));
+        Ok(met.chain(self.phase.copied()).collect())
+    }
+
+    /// Returns the checks of a phase, by its plans in the merge or else where they are kept.
+    fn checks_of(&self, phase: &PhaseNumber, git: &Git) -> Result<Vec<String>, EngineError> {
+        let own = self.worktree.map(|worktree| self.site.planning_in(worktree));
+        let all = [Some(self.site.planning_in(git.dir())), own];
+        let all = all.into_iter().flatten().chain([self.site.project.planning.clone()]);
+        let dirs = all.filter_map(|planning| phase_dirs::find(&planning, &phase.to_string()));
+        let mut dirs = dirs.filter(|dir| dir.count(Artifact::Plan) > 0);
+        let Some(dir) = dirs.next() else { return Ok(Vec::new()) };
+        let mut commands = Vec::new();
+        for file in dir.of(Artifact::Plan) {
+            let bytes = disk::read(&dir.path.join(file))?.unwrap_or_default();
+            commands.extend(plan::parse(&bytes).tasks.iter().flat_map(checks));
+        }
+        Ok(commands)
+    }
+
+    fn job(&self, cast: &Cast, dispute: &Dispute<'_>) -> Result<Job, EngineError> {
+        let config = self.site.config()?;
+        let cwd = dispute.git.dir().join(self.site.below_top());
+        let mut env = agent::environment::select(std::env::vars_os(), &cast.pass);
+        let own = self.environment(dispute.git).into_iter().chain(cast.env.iter().cloned());
+        env.extend(own.map(|(name, value)| (name.into(), value.into())));
+        let usd = site::budget(&config, "phase").micro_usd;
+        let usd = usd.map(|micro_usd| Money { micro_usd, ..Money::default() }.usd());
+        Ok(Job {
+            program: cast.program.clone(),
+            args: cast.args.clone(),
+            env,
+            prompt: self.prompt(dispute)?,
+            system: None,
+            model: cast.model.clone(),
+            session: Session::New,
+            access: Access::Edit,
+            servers: Vec::new(),
+            limits: Limits { usd, wall: Some(self.wall_max()?), ..Limits::default() },
+            log: self.log(RESOLVER),
+            // Its time ends it; nobody is asked about it.
+            stuck_after: None,
+            watched: vec![cwd.clone()],
+            cwd,
+        })
+    }
+
+    fn prompt(&self, dispute: &Dispute<'_>) -> Result<String, EngineError> {
+        let failed = |message: String| EngineError::refused(message, "repair the file");
+        let prompt = Prompt::ConflictResolver;
+        let own = disk::read(&self.site.project.root.join(prompt.own_file()))?;
+        let own = own.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let number = self.phase.map(ToString::to_string).unwrap_or_default();
+        let roadmap = disk::read(&self.site.project.planning.join("ROADMAP.md"))?;
+        let roadmap = roadmap.unwrap_or_default();
+        let (name, goal) = match self.phase.map(|phase| roadmap::details(&roadmap, phase)) {
+            Some(Lookup::Found(details)) => (details.name, details.goal.unwrap_or_default()),
+            Some(Lookup::ListedOnly { name }) => (name, String::new()),
+            _ => (String::new(), String::new()),
+        };
+        let planning = self.site.planning_in(self.worktree.unwrap_or(dispute.git.dir()));
+        let dir = phase_dirs::find(&planning, &number).map(|dir| dir.path);
+        let cwd = dispute.git.dir().join(self.site.below_top());
+        let values = Values::default()
+            .with(Variable::Role, RESOLVER)
+            .with(Variable::Phase, &number)
+            .with(Variable::PhaseName, &name)
+            .with(Variable::Goal, &goal)
+            .with(Variable::Worktree, &cwd.display().to_string())
+            .with(Variable::PhaseDir, &dir.unwrap_or(planning).display().to_string())
+            .with(Variable::ConflictFiles, &dispute.list.display().to_string())
+            .with(Variable::Ours, dispute.ours)
+            .with(Variable::Theirs, dispute.theirs);
+        mow_prompts::render(prompt, own.as_deref(), &values)
+            .map_err(|error| failed(error.to_string()))
+    }
+}
+
+fn snapshot(git: &Git) -> Result<String, EngineError> {
+    scratch::snapshot(git).map_err(|error| EngineError::Host(error.into()))
+}
+
+/// Who the agent speaks with: the rules of the project, and nobody else.
+struct Talk<'a> {
+    config: &'a Config,
+    used: Money,
+}
+
+impl Counterpart for Talk<'_> {
+    fn told(&mut self, event: Event) {
+        if let Event::Usage(used) = event {
+            self.used += Money {
+                input: used.input,
+                output: used.output,
+                cached: used.cached,
+                micro_usd: used.usd.map_or(0, Money::micro),
+            };
+        }
+    }
+
+    fn asked(&mut self, ask: &Ask) -> Reply {
+        match ask {
+            Ask::Permission { tool, input, .. }
+                if rule(self.config, tool, input) == Rule::Allowed =>
+            {
+                Reply::Allow
+            }
+            Ask::Permission { .. } => Reply::Deny("this project does not allow it".to_owned()),
+            Ask::Question { .. } => Reply::Deny("nobody is here to answer; decide".to_owned()),
+        }
+    }
+
+    fn called(&mut self, tool: &str, _: &Value) -> Result<String, String> {
+        Err(format!("there is no tool {tool}"))
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    fn messages(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}

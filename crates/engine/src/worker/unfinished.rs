@@ -1,0 +1,96 @@
+//! Papers of a role that has not come to its end: they do not count yet.
+//!
+//! Whoever is killed may have written one plan of two. A mark says that somebody is at it; what was
+//! written under a mark whose role is gone is kept under a rescue ref, and the role begins again.
+
+use std::path::PathBuf;
+
+use mow_core::worker::{Outcome, Role};
+use mow_host::rescue;
+use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::phase_dirs::{self, Artifact};
+
+use super::desk::Desk;
+use crate::EngineError;
+
+impl Desk {
+    /// Returns whether papers of this kind are not whole, since their role is still at them or died.
+    pub(super) fn is_unfinished(&self, kind: Artifact) -> bool {
+        Role::ALL.into_iter().any(|role| wrote(role) == Some(kind) && self.mark_of(role).exists())
+    }
+
+    /// Marks that a role begins with papers that are not there yet; half of them is put aside.
+    pub(super) fn begin_papers(&self, role: Role) -> Result<(), EngineError> {
+        let Some(kind) = wrote(role) else { return Ok(()) };
+        let mark = self.mark_of(role);
+        if mark.exists() {
+            // Who waits for a person goes on with what it wrote.
+            return if self.waits(role)? { Ok(()) } else { self.put_aside(role, kind) };
+        }
+        if !self.papers_of(kind).is_empty() {
+            return Ok(());
+        }
+        let dir = mark.parent().unwrap_or(&mark);
+        disk::create_dir(dir)?;
+        Writer::open_dir(dir, WAIT_DEFAULT)?.replace(&mark, b"")?;
+        Ok(())
+    }
+
+    /// Takes the mark away from papers that are whole, and the papers with it where they are not.
+    pub(super) fn end_papers(&self, role: Role, outcome: &Outcome) -> Result<(), EngineError> {
+        let mark = self.mark_of(role);
+        let (Some(kind), true) = (wrote(role), mark.exists()) else { return Ok(()) };
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Asked { .. } if self.waits(role)? => return Ok(()),
+            _ => self.put_aside(role, kind)?,
+        }
+        Writer::open_dir(mark.parent().unwrap_or(&mark), WAIT_DEFAULT)?.remove_file(&mark)?;
+        Ok(())
+    }
+
+    fn waits(&self, role: Role) -> Result<bool, EngineError> {
+        Ok(self.session(role.name())?.is_some_and(|kept| kept.parked))
+    }
+
+    fn put_aside(&self, role: Role, kind: Artifact) -> Result<(), EngineError> {
+        let mut files = Vec::new();
+        for path in self.papers_of(kind) {
+            let bytes = disk::read(&path)?.unwrap_or_default();
+            files.push((self.below_worktree(&path), bytes));
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        let name = self.rescue_name(&format!("unfinished-{}", role.name()));
+        rescue::keep_files(&self.git(), &name, &files)
+            .map_err(|error| EngineError::Host(error.into()))?;
+        let writer = Writer::open(&self.project, WAIT_DEFAULT)?;
+        for path in self.papers_of(kind) {
+            writer.remove_file(&path)?;
+        }
+        let role = role.name();
+        self.note(&format!("the {role} was cut off; what it wrote is kept: mow rescue list"));
+        Ok(())
+    }
+
+    fn papers_of(&self, kind: Artifact) -> Vec<PathBuf> {
+        let dir = phase_dirs::find(&self.project.planning, &self.brief.phase.to_string());
+        dir.iter().flat_map(|dir| dir.of(kind).map(|file| dir.path.join(file))).collect()
+    }
+
+    fn mark_of(&self, role: Role) -> PathBuf {
+        let dir = self.site.run.path().join("sessions");
+        dir.join(format!("{}-{}.begun", self.padded(), role.name()))
+    }
+}
+
+/// Returns what a role writes that counts as soon as it is there.
+fn wrote(role: Role) -> Option<Artifact> {
+    match role {
+        Role::Discusser => Some(Artifact::Context),
+        Role::Researcher => Some(Artifact::Research),
+        Role::Planner => Some(Artifact::Plan),
+        Role::PlanChecker | Role::Executor | Role::Verifier => None,
+    }
+}
