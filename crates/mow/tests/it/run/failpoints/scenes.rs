@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mow_testkit::field::{ALL, Field, Phase, Soil, phase, plan, task};
+use mow_testkit::field::{ALL, Field, Phase, Soil, marked, phase, plan, task};
 
 use super::super::MOW;
 use super::play::Play;
@@ -28,7 +28,7 @@ pub(super) const SCENES: [Scene; 14] = [
     Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
     Scene { name: "undone", plant: undone, play: undo },
     Scene { name: "ahead", plant: ahead, play: look_ahead },
-    Scene { name: "unheard", plant: unheard, play: |play| play.ends(&ALL, 0) },
+    Scene { name: "unheard", plant: unheard, play: go_on_alone },
     Scene { name: "agents", plant: agents, play: let_agents },
 ];
 
@@ -215,7 +215,18 @@ fn close(play: &Play) {
 
 fn unheard() -> Field {
     let config = "\"messages\": {\"ack_timeout_s\": 0}";
-    Field::on(MOW, &Soil { config, ..Soil::default() }, &[sown("1", &[], "")])
+    Field::on(MOW, &Soil { config, ..Soil::default() }, &[sown("1", &[], "meet 1")])
+}
+
+/// The lead is killed, and nobody hears its worker come to the end.
+fn go_on_alone(play: &Play) {
+    let field = &play.field;
+    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
+    play.lead_until(&ALL, is_there).kill();
+    field.open("1");
+    let run = field.run_id();
+    field.until("the worker to come to its end", || marked(&run).is_empty().then_some(()));
+    play.ends(&ALL, 0);
 }
 
 /// A phase that is researched and planned while it waits for another one.
