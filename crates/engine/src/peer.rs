@@ -3,17 +3,20 @@
 //! A message is a line in a file of the one it is for, and in the log of the two. It reaches the next
 //! turn of an agent there, as data. How far an attempt has read is written down after it has read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
 use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
 use mow_store::ndjson;
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::EngineError;
 use crate::clock::now_text;
+
+/// A message as it is written down.
+type Entry = Map<String, Value>;
 
 /// How many messages wait for a phase at most; older ones are dropped.
 const WAITING_MAX: usize = 200;
@@ -35,42 +38,68 @@ pub fn send(
     let line = line.trim_end();
     let dir = run.path().join("peers");
     disk::create_dir(&dir)?;
-    let file = dir.join(format!("{to}.ndjson"));
+    // Who was killed and says it again has said it once.
+    let (file, log) = (dir.join(format!("{to}.ndjson")), log_of(project, &from, &to)?);
+    let entry = ndjson::objects(line.as_bytes()).pop().unwrap_or_default();
+    let is_same =
+        |last: &Entry| ["from", "msg"].iter().all(|key| last.get(*key) == entry.get(*key));
     if std::fs::metadata(&file).is_ok_and(|about| about.len() > BYTES_MAX) {
         let message = format!("{to} was told more than it can read");
         return Err(EngineError::refused(message, "say it in a file of the project"));
     }
-    // The last ones must stay in one file with those that were read: a cut would hide some.
-    let waiting = Append { durable: true, keep: None };
-    Writer::open_dir(&dir, WAIT_DEFAULT)?.append_line(&file, line.as_bytes(), waiting)?;
-    let name = ndjson::chat_file_name(&from, &to)
-        .map_err(|error| EngineError::refused(error.to_string(), "name a phase"))?;
+    let is_waiting = waiting(&dir, &to)?.0.last().is_some_and(is_same);
+    if !is_waiting {
+        // The last ones must stay in one file with those that were read: a cut would hide some.
+        let waiting = Append { durable: true, keep: None };
+        Writer::open_dir(&dir, WAIT_DEFAULT)?.append_line(&file, line.as_bytes(), waiting)?;
+    }
+    failpoint::reach("peer.sent");
+    let logged = ndjson::objects(&disk::read(&log)?.unwrap_or_default());
+    if is_waiting && logged.last().is_some_and(is_same) {
+        return Ok(());
+    }
     let keep = Some(Keep { lines_max: WAITING_MAX, lines_kept: WAITING_MAX });
-    let log = project.planning.join("chat-logs").join(name);
     let writer = Writer::open(project, WAIT_DEFAULT)?;
     writer.create_dir(log.parent().unwrap_or(&log))?;
     writer.append_line(&log, line.as_bytes(), Append { durable: false, keep })?;
+    failpoint::reach("peer.logged");
     Ok(())
+}
+
+fn log_of(project: &Project, from: &str, to: &str) -> Result<PathBuf, EngineError> {
+    let name = ndjson::chat_file_name(from, to)
+        .map_err(|error| EngineError::refused(error.to_string(), "name a phase"))?;
+    Ok(project.planning.join("chat-logs").join(name))
+}
+
+/// Returns what waits for a phase, and how many messages there were for it in all.
+fn waiting(dir: &Path, name: &str) -> Result<(Vec<Entry>, usize), EngineError> {
+    let bytes = disk::read(&dir.join(format!("{name}.ndjson")))?.unwrap_or_default();
+    let read = disk::read(&mark_of(dir, name))?.unwrap_or_default();
+    let read: usize = String::from_utf8_lossy(&read).trim().parse().unwrap_or(0);
+    let mut all = ndjson::objects(&bytes);
+    let count = all.len();
+    let new = all.split_off(read.max(count.saturating_sub(WAITING_MAX)).min(count));
+    Ok((new, count))
+}
+
+/// Returns the file that says how many messages a phase has read.
+fn mark_of(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.read"))
 }
 
 /// Reads what a phase was told since it was last asked.
 pub(crate) fn take(run: &RunDir, phase: &PhaseNumber) -> Result<Vec<String>, EngineError> {
     let dir = run.path().join("peers");
     let name = format!("phase-{}", phase.padded());
-    let (file, mark): (PathBuf, PathBuf) =
-        (dir.join(format!("{name}.ndjson")), dir.join(format!("{name}.read")));
-    let Some(bytes) = disk::read(&file)? else { return Ok(Vec::new()) };
-    let read = disk::read(&mark)?.unwrap_or_default();
-    let read: usize = String::from_utf8_lossy(&read).trim().parse().unwrap_or(0);
-    let all = ndjson::objects(&bytes);
-    let new = all.get(read..).unwrap_or_default();
-    let new = &new[new.len().saturating_sub(WAITING_MAX)..];
+    let (new, count) = waiting(&dir, &name)?;
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let said = new.iter().map(|entry| quoted(&text(entry.get("from")), &text(entry.get("msg"))));
     let said: Vec<_> = said.collect();
     if !said.is_empty() {
         let writer = Writer::open_dir(&dir, WAIT_DEFAULT)?;
-        writer.replace(&mark, format!("{}\n", all.len()).as_bytes())?;
+        writer.replace(&mark_of(&dir, &name), format!("{count}\n").as_bytes())?;
+        failpoint::reach("peer.read");
     }
     Ok(said)
 }

@@ -86,6 +86,7 @@ impl Desk {
                 }
                 End::Parked { ask } => {
                     self.note_end(cast, work, known, (true, false))?;
+                    failpoint::reach("agent.parked");
                     return Ok(Err(Outcome::Asked { asks: asks(self, work, &ask) }));
                 }
                 End::Done { text } => Words { text, handed_over: talk.handed_over },
@@ -100,6 +101,7 @@ impl Desk {
             let problem = match (work.check)(&words.text, words.handed_over.as_ref()) {
                 Ok(()) => {
                     self.note_end(cast, work, known, (false, true))?;
+                    failpoint::reach("agent.done");
                     return Ok(Ok(words));
                 }
                 Err(problem) => problem,
@@ -129,7 +131,9 @@ impl Desk {
             tools::forget_report(&report)?;
         }
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
+        failpoint::reach("agent.begins");
         let end = agent::run(cast.kind, &job, &mut talk, &self.stop);
+        failpoint::reach("agent.ended");
         self.moves();
         if !job.servers.is_empty() {
             talk.handed_over = tools::read_report(&report)?;
@@ -144,6 +148,7 @@ impl Desk {
             ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             money,
         }));
+        failpoint::reach("agent.counted");
         if let Some(error) = talk.failed.take() {
             return Err(error);
         }

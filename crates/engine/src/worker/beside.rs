@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::slice;
 
 use mow_core::touch;
-use mow_core::worker::Outcome;
+use mow_core::worker::{Outcome, Role};
 use mow_host::{commit, rescue};
 
 use super::custody::{Before, rewritten, short};
@@ -41,7 +41,7 @@ impl Desk {
         }
         self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.cleared");
-        let group = (self.before()?, self.guard_papers()?);
+        let group = (self.before()?, self.guard_papers(Role::Executor)?);
         let mut trust = self.trust();
         trust.group = Some(group);
         trust.made.clear();

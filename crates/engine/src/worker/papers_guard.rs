@@ -1,12 +1,15 @@
 //! Keeps planning files that are not an agent's business as they were.
 //!
-//! What an agent wrote there is kept under a rescue ref, and a person is told.
+//! What an agent wrote there is kept under a rescue ref, and a person is told. What CONTEXT.md said is
+//! also noted in a file of the run while an agent is at work: if the worker dies with it, the next one
+//! would otherwise take the agent's words for those of a person, and merge them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use mow_core::worker::Role;
 use mow_host::rescue;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 
@@ -30,8 +33,17 @@ type Stamp = (i64, i64, u64);
 
 impl Desk {
     /// Looks at the files that the agents of a phase must not touch.
-    pub(super) fn guard_papers(&self) -> Result<Guarded, EngineError> {
-        let context = self.phase_dir().join(format!("{}-CONTEXT.md", self.padded()));
+    pub(super) fn guard_papers(&self, role: Role) -> Result<Guarded, EngineError> {
+        let context = self.phase_dir().join(self.context_name());
+        self.recover_context(&context)?;
+        if self.cast(role)?.is_some() {
+            let (note, before) = (self.context_note(), disk::read(&context)?);
+            let dir = note.parent().unwrap_or(&note).to_path_buf();
+            disk::create_dir(&dir)?;
+            let bytes = serde_json::to_vec(&before).unwrap_or_default();
+            Writer::open_dir(&dir, WAIT_DEFAULT)?.replace(&note, &bytes)?;
+            failpoint::reach("paper.guarded");
+        }
         let shared = SHARED.iter().map(|name| self.project.planning.join(name));
         let all = shared.chain([context]);
         let papers = all.map(|path| Ok((path.clone(), disk::read(&path)?)));
@@ -46,22 +58,61 @@ impl Desk {
             return Ok(());
         }
         for (path, before) in &guarded.papers {
-            let now = disk::read(path)?;
-            if now == *before {
-                continue;
-            }
-            let kept = self.keep_paper(path, now)?;
-            let writer = Writer::open(&self.project, WAIT_DEFAULT)?;
-            match before {
-                Some(bytes) => writer.replace(path, bytes)?,
-                None => writer.remove_file(path)?,
-            };
-            self.tell_of_paper(path, kept);
+            self.restore_paper(path, before.as_deref())?;
         }
         let now = self.papers_of_others();
         let all: BTreeSet<_> = guarded.others.keys().chain(now.keys()).collect();
         for path in all.into_iter().filter(|path| guarded.others.get(*path) != now.get(*path)) {
             self.restore_of_other(path, guarded.others.contains_key(path))?;
+        }
+        self.forget_context()
+    }
+
+    /// Puts a file back to what it was; `None` for one that was not there.
+    fn restore_paper(&self, path: &Path, before: Option<&[u8]>) -> Result<(), EngineError> {
+        let now = disk::read(path)?;
+        if now.as_deref() == before {
+            return Ok(());
+        }
+        let kept = self.keep_paper(path, now)?;
+        let writer = Writer::open(&self.project, WAIT_DEFAULT)?;
+        match before {
+            Some(bytes) => writer.replace(path, bytes)?,
+            None => writer.remove_file(path)?,
+        };
+        failpoint::reach("paper.restored");
+        self.tell_of_paper(path, kept);
+        Ok(())
+    }
+
+    fn context_name(&self) -> String {
+        format!("{}-CONTEXT.md", self.padded())
+    }
+
+    /// Returns the file that says what CONTEXT.md was before an agent of this phase began.
+    fn context_note(&self) -> PathBuf {
+        self.site.run.path().join("sessions").join(format!("{}.context", self.padded()))
+    }
+
+    /// Puts CONTEXT.md back that an agent may have changed whose worker died before it looked.
+    fn recover_context(&self, context: &Path) -> Result<(), EngineError> {
+        let Some(note) = disk::read(&self.context_note())? else { return Ok(()) };
+        // What a person has changed in the main worktree since is brought here, and counts.
+        let root = self.site.project.planning.join("phases").join(&self.dir_name);
+        let is_of_root = disk::read(&root.join(self.context_name()))? == disk::read(context)?;
+        if let (Ok(before), false) = (serde_json::from_slice::<Option<Vec<u8>>>(&note), is_of_root)
+        {
+            self.restore_paper(context, before.as_deref())?;
+        }
+        self.forget_context()
+    }
+
+    fn forget_context(&self) -> Result<(), EngineError> {
+        let note = self.context_note();
+        if disk::read(&note)?.is_some() {
+            let dir = note.parent().unwrap_or(&note);
+            Writer::open_dir(dir, WAIT_DEFAULT)?.remove_file(&note)?;
+            failpoint::reach("paper.released");
         }
         Ok(())
     }
@@ -79,6 +130,7 @@ impl Desk {
         } else if !was_there {
             Writer::open(&self.project, WAIT_DEFAULT)?.remove_file(path)?;
         }
+        failpoint::reach("paper.of_other.restored");
         self.tell_of_paper(path, kept);
         Ok(())
     }
@@ -89,6 +141,7 @@ impl Desk {
             now.into_iter().map(|bytes| (self.below_worktree(path), bytes)).collect();
         let kept = rescue::keep_files(&self.git(), &self.rescue_name("papers"), &files)
             .map_err(|error| EngineError::Host(error.into()))?;
+        failpoint::reach("paper.kept");
         Ok(kept.is_some())
     }
 

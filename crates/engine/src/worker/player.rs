@@ -123,6 +123,7 @@ impl Desk {
         };
         let text: String = review.issues.iter().map(line).collect();
         self.write_beside_logs(&self.log("review"), &text)?;
+        failpoint::reach("review.written");
         let first = review.blockers().next().map(|issue| issue.description.clone());
         Ok(first.map_or(Verdict::Passed, |text| Verdict::Gaps { text }))
     }

@@ -60,7 +60,7 @@ impl Desk {
         play: impl FnOnce() -> Result<Played, EngineError>,
     ) -> Result<Outcome, EngineError> {
         let (stamp, before, code) = (self.stamp(role), self.before()?, self.code_before(role)?);
-        let guarded = self.guard_papers()?;
+        let guarded = self.guard_papers(role)?;
         let played = play()?;
         failpoint::reach("role.ran");
         self.restore_papers(&guarded)?;

@@ -43,6 +43,7 @@ impl Desk {
         disk::create_dir(&dir)?;
         let writer = Writer::open_dir(&dir, WAIT_DEFAULT)?;
         writer.replace(&file, &bytes.unwrap_or_default())?;
+        failpoint::reach("session.kept");
         Ok(())
     }
 
@@ -52,6 +53,7 @@ impl Desk {
         let dir = file.parent().unwrap_or(&file).to_path_buf();
         disk::create_dir(&dir)?;
         Writer::open_dir(&dir, WAIT_DEFAULT)?.remove_file(&file)?;
+        failpoint::reach("session.forgotten");
         Ok(())
     }
 

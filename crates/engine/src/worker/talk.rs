@@ -88,6 +88,7 @@ fn allow_for_ever(project: &mow_store::project::Project, rule: &str) -> Result<(
         let new = config::set(old, KEY, &Value::Array(rules));
         new.map(Some).map_err(|error| unreadable(&path, &error))
     })?;
+    failpoint::reach("permission.kept");
     Ok(())
 }
 

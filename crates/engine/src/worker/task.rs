@@ -60,7 +60,7 @@ impl Desk {
             self.set_aside(&format!("{plan}-{number}"), &[])?;
         }
         failpoint::reach("task.cleared");
-        let (before, guarded) = (self.before()?, self.guard_papers()?);
+        let (before, guarded) = (self.before()?, self.guard_papers(Role::Executor)?);
         let acted = self.act(&job, (plan, number))?;
         self.restore_papers(&guarded)?;
         if let Some(reason) = self.trespass(&before)? {

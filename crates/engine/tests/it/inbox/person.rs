@@ -1,5 +1,6 @@
 //! Somebody who answers all questions, in an order of their own, and says which answers counted.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,21 +15,26 @@ use super::{LOST, OF_A_PHASE, PATIENCE, WON, phases};
 pub(super) fn answer_all(run: &RunDir, name: &str) {
     let began = Instant::now();
     let all = usize::try_from(phases() * OF_A_PHASE).unwrap();
-    let lead = loop {
+    let mut dice = Dice::new(name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
+    let mut seen = BTreeSet::new();
+    loop {
         let lead = engine::load(run).map(|(lead, _)| lead).unwrap_or_default();
-        if lead.items.len() >= all {
-            break lead;
+        // A worker that died has not put all its questions; the next one puts the rest when these
+        // are answered.
+        let new = lead.open_items().map(|item| item.id).filter(|id| seen.insert(*id));
+        let mut open: Vec<_> = new.collect();
+        // Others answer in another order, so that all meet everywhere.
+        for at in (1..open.len()).rev() {
+            open.swap(at, usize::try_from(dice.below(at as u64 + 1)).unwrap());
+        }
+        if !open.is_empty() {
+            answer(run, &lead, &open, name);
+        } else if lead.items.len() >= all {
+            return;
         }
         assert!(began.elapsed() < PATIENCE, "there are only {} questions", lead.items.len());
         thread::sleep(Duration::from_millis(50));
-    };
-    let mut open: Vec<_> = lead.open_items().map(|item| item.id).collect();
-    let mut dice = Dice::new(name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
-    // Others answer in another order, so that all meet everywhere.
-    for at in (1..open.len()).rev() {
-        open.swap(at, usize::try_from(dice.below(at as u64 + 1)).unwrap());
     }
-    answer(run, &lead, &open, name);
 }
 
 fn answer(run: &RunDir, lead: &Lead, open: &[u32], name: &str) {

@@ -15,7 +15,7 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 13] = [
+pub(super) const SCENES: [Scene; 14] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
@@ -29,6 +29,7 @@ pub(super) const SCENES: [Scene; 13] = [
     Scene { name: "undone", plant: undone, play: undo },
     Scene { name: "ahead", plant: ahead, play: look_ahead },
     Scene { name: "unheard", plant: unheard, play: go_on_alone },
+    Scene { name: "agents", plant: agents, play: let_agents },
 ];
 
 /// A phase with one plan of one task that adds a line: done twice, it shows.
@@ -256,4 +257,30 @@ fn look_ahead(play: &Play) {
     let lead = play.lead_until(&ALL, is_there);
     field.open("1");
     play.lead_ends(lead, &ALL, 0);
+}
+
+/// Two phases that an agent carries out; the first has two plans that run side by side.
+fn agents() -> Field {
+    let config = "\"agents\": {\"stub\": {\"protocol\": \"acp\", \"command\": \"sh\", \
+        \"args\": [\"../../.git/agent\"]}}, \"roles\": {\
+        \"plan-checker\": {\"agent\": \"stub\"}, \"executor\": {\"agent\": \"stub\"}}";
+    let sows = |file: &str| plan(vec![task("").check(&format!("test -s {file}"))]).changes(&[file]);
+    let phases =
+        [phase("1", &[]).with(sows("a")).with(sows("b")), phase("2", &["1"]).with(sows("c"))];
+    let field = Field::on(MOW, &Soil { config, ..Soil::default() }, &phases);
+    // Where git does not look for changes.
+    field.write(".git/agent", include_str!("agent.sh"));
+    field
+}
+
+/// The agent of a plan asks, first beside another and then alone; a person answers for good, and
+/// tells it something on behalf of the other phase.
+fn let_agents(play: &Play) {
+    play.ends(&ALL, 5);
+    play.says(&["peer", "send", "1", "Mind the hedge.", "--from", "2"]);
+    let asked = play.field.events().into_iter().filter(|event| event["event"] == "asked");
+    for event in asked {
+        play.says(&["answer", &event["item"]["id"].to_string(), "always"]);
+    }
+    play.ends(&ALL, 0);
 }
