@@ -14,6 +14,9 @@ use crate::project::Project;
 /// How deep directories may be nested; deeper ones are no planning files.
 const DEPTH_MAX: usize = 16;
 
+/// How often it is copied again what somebody changed meanwhile.
+const PASSES_MAX: usize = 5;
+
 /// Makes the planning directory of a project equal to another one; returns what still differs.
 ///
 /// Paths below a directory that `keeps` accepts are left as they are.
@@ -22,17 +25,37 @@ pub fn mirror(
     to: &Project,
     keeps: impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, DiskError> {
-    let target = to.planning.clone();
-    if is_same_dir(from, &target) {
+    if is_same_dir(from, &to.planning) {
         return Ok(Vec::new());
     }
+    let mut differing = copy(from, to, &keeps)?;
+    for _ in 1..PASSES_MAX {
+        if differing.is_empty() {
+            break;
+        }
+        differing = copy(from, to, &keeps)?;
+    }
+    Ok(differing)
+}
+
+/// Copies once; returns what differs then.
+fn copy(
+    from: &Path,
+    to: &Project,
+    keeps: &impl Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, DiskError> {
+    let target = to.planning.clone();
     let Listing { files: source, dirs } = list(from)?;
     let writer = Writer::open(to, WAIT_DEFAULT)?;
     for dir in dirs.iter().filter(|dir| !keeps(dir)) {
         writer.create_dir(&target.join(dir))?;
     }
     for file in source.iter().filter(|file| !keeps(file)) {
-        writer.copy(&from.join(file), &target.join(file))?;
+        match writer.copy(&from.join(file), &target.join(file)) {
+            // Somebody removed it meanwhile; the next pass sees that.
+            Err(_) if !from.join(file).exists() => {}
+            copied => drop(copied?),
+        }
     }
     for file in list(&target)?.files.difference(&source).filter(|file| !keeps(file)) {
         writer.remove_file(&target.join(file))?;

@@ -66,3 +66,32 @@ fn empty_directories_are_made_too() {
     mirror(&from.path().join(".planning"), &project, |_| false).unwrap();
     assert!(to.path().join(".planning/phases/03-a").is_dir());
 }
+
+#[test]
+fn what_somebody_changes_meanwhile_is_copied_again() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(from.path(), "A.md", "1");
+    write(from.path(), "B.md", "1");
+    let project = Project::find_or_cwd(to.path()).unwrap();
+    let asked = std::cell::Cell::new(0);
+    // Called for each file before it is copied, and once more before it is compared.
+    let edits = |file: &Path| {
+        asked.set(asked.get() + u32::from(file == Path::new("A.md")));
+        if asked.get() == 2 {
+            write(from.path(), "A.md", "2");
+            fs::remove_file(from.path().join(".planning/B.md")).ok();
+        }
+        false
+    };
+    let source = from.path().join(".planning");
+    assert_eq!(mirror(&source, &project, edits).unwrap(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(read(to.path(), "A.md").as_deref(), Some("2"));
+    assert_eq!(read(to.path(), "B.md"), None);
+    // Who never stops is told of.
+    let never = |file: &Path| {
+        asked.set(asked.get() + 1);
+        write(from.path(), "A.md", &asked.get().to_string());
+        file == Path::new("none")
+    };
+    assert_eq!(mirror(&source, &project, never).unwrap(), [Path::new("A.md")]);
+}
