@@ -152,7 +152,11 @@ impl Desk {
         if let Some(error) = talk.failed.take() {
             return Err(error);
         }
-        Ok((end.map_err(|error| EngineError::Host(error.into()))?, talk))
+        let end = end.map_err(|error| EngineError::Host(error.into()))?;
+        if matches!(end, End::Done { .. } | End::Parked { .. }) {
+            talk.remembers()?;
+        }
+        Ok((end, talk))
     }
 
     fn job(

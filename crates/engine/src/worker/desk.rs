@@ -19,7 +19,6 @@ use mow_store::project::Project;
 
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::peer;
 use crate::site::{self, Site};
 
 use super::trust::Trust;
@@ -118,14 +117,6 @@ impl Desk {
     /// Returns what agents of this attempt have used.
     pub(super) fn purse(&self) -> MutexGuard<'_, Money> {
         self.purse.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns what other phases told this one since it was last asked.
-    pub(super) fn news_of_peers(&self) -> Vec<String> {
-        peer::take(&self.site.run, &self.brief.phase).unwrap_or_else(|error| {
-            self.note(&error.sentence());
-            Vec::new()
-        })
     }
 
     /// Returns the same for one effect, that can be stopped by itself.

@@ -15,6 +15,7 @@ use super::permission::{self, Rule};
 use super::session::Kept;
 use crate::EngineError;
 use crate::cast::Cast;
+use crate::peer::Ear;
 use crate::tools::{self, PEER_SEND, REPORT, TAKEN};
 
 /// The answers to an agent that wants to do something.
@@ -28,6 +29,7 @@ pub(super) struct Talk<'a> {
     cast: &'a Cast,
     work: &'a Work<'a>,
     session: Option<String>,
+    ear: Ear,
     pub(super) used: Money,
     pub(super) handed_over: Option<Value>,
     /// What could not be written down on the way.
@@ -37,7 +39,13 @@ pub(super) struct Talk<'a> {
 impl<'a> Talk<'a> {
     pub(super) fn new(desk: &'a Desk, cast: &'a Cast, work: &'a Work<'a>) -> Self {
         let (session, handed_over, failed) = (None, None, None);
-        Self { desk, cast, work, session, used: Money::default(), handed_over, failed }
+        let (ear, used) = (Ear::new(&desk.site.run, &desk.brief.phase), Money::default());
+        Self { desk, cast, work, session, ear, used, handed_over, failed }
+    }
+
+    /// Counts what other phases told the agent as read: it will not forget that any more.
+    pub(super) fn remembers(&self) -> Result<(), EngineError> {
+        self.ear.settle()
     }
 
     /// Returns the session, once the agent has said which it is.
@@ -153,7 +161,10 @@ impl Counterpart for Talk<'_> {
     }
 
     fn messages(&mut self) -> Vec<String> {
-        self.desk.news_of_peers()
+        self.ear.listen().unwrap_or_else(|error| {
+            self.desk.note(&error.sentence());
+            Vec::new()
+        })
     }
 }
 
