@@ -5,6 +5,7 @@
 //! project allows is denied.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use mow_core::money::{Money, Spent};
@@ -12,6 +13,7 @@ use mow_core::phase::PhaseNumber;
 use mow_host::agent::{
     self, Access, Ask, Counterpart, End, Event, Job, Limits, Reply, Session, ToolSpec,
 };
+use mow_host::custody::{self, Settings};
 use mow_host::git::{Git, parse_names};
 use mow_host::scratch;
 use mow_host::stop::Stop;
@@ -40,7 +42,7 @@ impl Trial<'_> {
         dispute: &Dispute<'_>,
         repository: &Repository,
     ) -> Result<Option<String>, EngineError> {
-        let before = snapshot(dispute.git)?;
+        let (before, settings) = (snapshot(dispute.git)?, git_settings(dispute.git)?);
         let bare = dispute.files.iter().filter(|file| !has_marks(dispute.git, file));
         let bare: Vec<_> = bare.map(|file| file.path.as_str()).collect();
         let job = self.job(cast, dispute)?;
@@ -64,9 +66,14 @@ impl Trial<'_> {
             End::Failed { text, .. } => return Ok(Some(format!("{}: {text}", cast.agent))),
             End::Parked { .. } | End::Stopped => return Ok(Some("it was cut off".to_owned())),
         };
-        let problem = match self.overreach(dispute, &before)? {
-            None => self.undecided(dispute, &bare)?,
-            some => some,
+        let changed = custody::differing(&settings, &git_settings(dispute.git)?);
+        let problem = if changed.is_empty() {
+            match self.overreach(dispute, &before)? {
+                None => self.undecided(dispute, &bare)?,
+                some => some,
+            }
+        } else {
+            Some(format!("it changed git's own settings: {}; undo that", changed.join(", ")))
         };
         let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let words: String = words.chars().take(WORDS_MAX).collect();
@@ -210,6 +217,11 @@ impl Trial<'_> {
         mow_prompts::render(prompt, own.as_deref(), &values)
             .map_err(|error| failed(error.to_string()))
     }
+}
+
+fn git_settings(git: &Git) -> Result<Settings, EngineError> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    Ok(custody::settings(git, &home)?)
 }
 
 fn snapshot(git: &Git) -> Result<String, EngineError> {

@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn what_an_agent_forgot_is_heard_by_the_next() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir(dir.path().join(".planning")).unwrap();
+    disk::create_dir(&dir.path().join(".planning")).unwrap();
     let project = Project::find(dir.path()).unwrap();
     let run = RunDir::new(&dir.path().join("mow"), "r1").unwrap();
     let [one, two] = ["1", "2"].map(|text| PhaseNumber::parse(text).unwrap());

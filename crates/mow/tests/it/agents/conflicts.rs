@@ -87,3 +87,9 @@ fn a_merge_that_an_agent_makes_itself_is_not_taken() {
     let commits = settles("printf 'rye\\noats\\n' > both; git add both; git commit -q -m Mine");
     is_refused(commits, "it committed or gave up the merge");
 }
+
+#[test]
+fn settings_of_git_that_an_agent_changes_are_told() {
+    let changes = settles("printf 'rye\\noats\\n' > both; git config core.hooksPath /dev/null");
+    is_refused(changes, "it changed git's own settings: core.hookspath; undo that");
+}
