@@ -144,7 +144,8 @@ fn follow_due(lead: &Lead) -> Option<u64> {
 
 /// Returns the phase to merge next: one at a time, when its wave is closed.
 fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
-    if lead.merging.is_some() {
+    // Both may need the one checkout in which a merge is tried.
+    if lead.merging.is_some() || lead.following {
         return None;
     }
     let from = match lead.closed_waves.first() {

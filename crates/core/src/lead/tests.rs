@@ -91,6 +91,7 @@ impl Table {
     }
 
     fn merge(&mut self, commit: &str) {
+        self.settle();
         let merged = Outcome::Merged { commit: commit.to_owned(), note: String::new() };
         self.finish(|e| matches!(e, Effect::Merge { .. }), merged);
     }
@@ -153,6 +154,8 @@ fn merges_at_once_where_that_is_wanted() {
     table.complete("1");
     table.merge("m1");
     table.complete("2");
+    assert_eq!(table.status("2"), Status::Complete, "the branch follows the first one");
+    table.settle();
     assert_eq!(table.status("2"), Status::Merging);
 }
 
@@ -261,6 +264,7 @@ fn a_wave_closes_over_phases_that_wait_in_vain() {
     table.complete("2");
     table.merge("m2");
     table.complete("4");
+    table.settle();
     assert_eq!(table.status("4"), Status::Merging);
 }
 

@@ -43,13 +43,15 @@ impl Answers {
         failpoint::reach("answer.left");
         // Somebody may have come between the look and the write; the order in the file decides.
         let others = self.journal.catch_up()?;
-        self.take_in(others.iter().filter(|record| record.seq < seq));
-        if let Some(given) = self.given.get(&item) {
-            return Ok(Err(given.clone()));
-        }
-        self.given.insert(item, text.to_owned());
-        self.take_in(others.iter().filter(|record| record.seq > seq));
-        Ok(Ok(seq))
+        let (before, after): (Vec<_>, Vec<_>) = others.iter().partition(|other| other.seq < seq);
+        self.take_in(before);
+        let outcome = match self.given.get(&item) {
+            Some(given) => Err(given.clone()),
+            None => Ok(seq),
+        };
+        self.given.entry(item).or_insert_with(|| text.to_owned());
+        self.take_in(after);
+        Ok(outcome)
     }
 
     fn take_in<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) {

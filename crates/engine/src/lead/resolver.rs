@@ -34,6 +34,9 @@ use crate::worker::{Rule, checks, complaint, rule};
 /// How much of an agent's last words goes into a reason.
 const WORDS_MAX: usize = 300;
 
+/// A check, and the phase that it belongs to.
+pub(super) type Check = (PhaseNumber, String);
+
 impl Trial<'_> {
     /// Lets an agent settle conflicts; returns why what it left is not to be used.
     pub(super) fn resolve_by_agent(
@@ -42,7 +45,8 @@ impl Trial<'_> {
         dispute: &Dispute<'_>,
         repository: &Repository,
     ) -> Result<Option<String>, EngineError> {
-        let (before, settings) = (snapshot(dispute.git)?, git_settings(dispute.git)?);
+        let git = dispute.git;
+        let (before, settings) = (snapshot(git)?, git_settings(git)?);
         let bare = dispute.files.iter().filter(|file| !has_marks(dispute.git, file));
         let bare: Vec<_> = bare.map(|file| file.path.as_str()).collect();
         let job = self.job(cast, dispute)?;
@@ -66,18 +70,39 @@ impl Trial<'_> {
             End::Failed { text, .. } => return Ok(Some(format!("{}: {text}", cast.agent))),
             End::Parked { .. } | End::Stopped => return Ok(Some("it was cut off".to_owned())),
         };
-        let changed = custody::differing(&settings, &git_settings(dispute.git)?);
-        let problem = if changed.is_empty() {
-            match self.overreach(dispute, &before)? {
+        let problem = match self.meddled(git, &settings)? {
+            None => match self.overreach(dispute, &before)? {
                 None => self.undecided(dispute, &bare)?,
                 some => some,
-            }
-        } else {
-            Some(format!("it changed git's own settings: {}; undo that", changed.join(", ")))
+            },
+            some => some,
         };
         let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let words: String = words.chars().take(WORDS_MAX).collect();
         Ok(problem.map(|problem| format!("{problem} (it says: {words})")))
+    }
+
+    /// Says what it did to the repository that is nobody's business but people's.
+    fn meddled(&self, git: &Git, before: &Settings) -> Result<Option<String>, EngineError> {
+        let changed = custody::differing(before, &git_settings(git)?);
+        if !changed.is_empty() {
+            let changed = changed.join(", ");
+            return Ok(Some(format!("it changed git's own settings: {changed}; undo that")));
+        }
+        let hidden = custody::hidden(git)?;
+        if !hidden.is_empty() {
+            custody::unhide(git, &hidden)?;
+            return Ok(Some(format!("it hid changes from git: {}", hidden.join(", "))));
+        }
+        let names = git.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?.text();
+        let branches: Vec<_> = names.lines().map(str::to_owned).collect();
+        let moved = custody::moved_by(git, &self.reflog_word(), &branches)?;
+        Ok(moved.first().map(|(branch, _)| format!("it moved {branch}; look at that")))
+    }
+
+    fn reflog_word(&self) -> String {
+        let phase = self.phase.map(PhaseNumber::padded).unwrap_or_default();
+        format!("mow {}/{RESOLVER}/{phase}/{}", self.site.run.run(), self.attempt)
     }
 
     /// Says what it changed that is not its business.
@@ -117,18 +142,26 @@ impl Trial<'_> {
         Ok(file.map(|path| format!("{path} is neither added nor removed")))
     }
 
-    /// Runs the checks of the phases that met on the settled merge; returns why they do not pass.
-    pub(super) fn recheck(&self, dispute: &Dispute<'_>) -> Result<Option<String>, EngineError> {
-        let mut done = BTreeSet::new();
+    /// Returns the checks of the phases that met, each once.
+    pub(super) fn checks(&self, dispute: &Dispute<'_>) -> Result<Vec<Check>, EngineError> {
+        let (mut known, mut all) = (BTreeSet::new(), Vec::new());
         for phase in self.parties(dispute)? {
-            for command in self.checks_of(&phase, dispute.git)? {
-                if !done.insert(command.clone()) {
-                    continue;
-                }
-                let end = self.run(dispute.git, &command, "recheck", &[])?;
-                if let Some(why) = complaint(&end) {
-                    return Ok(Some(format!("`{command}` of phase {phase} fails on it, {why}")));
-                }
+            let commands = self.checks_of(&phase, dispute.git)?.into_iter();
+            let new = commands.filter(|command| known.insert(command.clone()));
+            all.extend(new.map(|command| (phase, command)));
+        }
+        Ok(all)
+    }
+
+    /// Runs checks on the settled merge; returns why they do not pass.
+    pub(super) fn recheck(
+        &self,
+        git: &Git,
+        checks: &[Check],
+    ) -> Result<Option<String>, EngineError> {
+        for (phase, command) in checks {
+            if let Some(why) = complaint(&self.run(git, command, "recheck", &[])?) {
+                return Ok(Some(format!("`{command}` of phase {phase} fails on it, {why}")));
             }
         }
         Ok(None)
@@ -145,11 +178,13 @@ impl Trial<'_> {
         Ok(met.chain(self.phase.copied()).collect())
     }
 
-    /// Returns the checks of a phase, by its plans in the merge or else where they are kept.
+    /// Returns the checks of a phase, by its plans: its own ones are in its worktree, those of others
+    /// in the main one or, where that is not so far yet, in the merge.
     fn checks_of(&self, phase: &PhaseNumber, git: &Git) -> Result<Vec<String>, EngineError> {
-        let own = self.worktree.map(|worktree| self.site.planning_in(worktree));
-        let all = [Some(self.site.planning_in(git.dir())), own];
-        let all = all.into_iter().flatten().chain([self.site.project.planning.clone()]);
+        let own = self.worktree.filter(|_| self.phase == Some(phase));
+        let own = own.map(|worktree| self.site.planning_in(worktree));
+        let others = [self.site.project.planning.clone(), self.site.planning_in(git.dir())];
+        let all = own.into_iter().chain(others);
         let dirs = all.filter_map(|planning| phase_dirs::find(&planning, &phase.to_string()));
         let mut dirs = dirs.filter(|dir| dir.count(Artifact::Plan) > 0);
         let Some(dir) = dirs.next() else { return Ok(Vec::new()) };
@@ -165,10 +200,12 @@ impl Trial<'_> {
         let config = self.site.config()?;
         let cwd = dispute.git.dir().join(self.site.below_top());
         let mut env = agent::environment::select(std::env::vars_os(), &cast.pass);
-        let own = self.environment(dispute.git).into_iter().chain(cast.env.iter().cloned());
+        let word = (custody::REFLOG_VARIABLE.to_owned(), self.reflog_word());
+        let own = self.environment(dispute.git).into_iter().chain([word]);
+        let own = own.chain(cast.env.iter().cloned());
         env.extend(own.map(|(name, value)| (name.into(), value.into())));
-        let usd = site::budget(&config, "phase").micro_usd;
-        let usd = usd.map(|micro_usd| Money { micro_usd, ..Money::default() }.usd());
+        let budget = site::budget(&config, "phase");
+        let usd = budget.micro_usd.map(|micro_usd| Money { micro_usd, ..Money::default() }.usd());
         Ok(Job {
             program: cast.program.clone(),
             args: cast.args.clone(),
@@ -179,7 +216,12 @@ impl Trial<'_> {
             session: Session::New,
             access: Access::Edit,
             servers: Vec::new(),
-            limits: Limits { usd, wall: Some(self.wall_max()?), ..Limits::default() },
+            limits: Limits {
+                usd,
+                tokens: budget.tokens,
+                wall: Some(self.wall_max()?),
+                ..Limits::default()
+            },
             log: self.log(RESOLVER),
             // Its time ends it; nobody is asked about it.
             stuck_after: None,

@@ -29,8 +29,12 @@ pub(super) fn start(
         return Ok(Outcome::Done);
     }
     failpoint::reach("spawn.intended");
-    let at = Git::new(site.top()).commit_of(&run_ref(site))?;
-    repository.watched().start(*phase, attempt, at);
+    let git = Git::new(site.top());
+    let tip = git.commit_of(&format!("refs/heads/{}", site.worktree(phase)?.branch))?;
+    // A branch with commits of earlier attempts may have been merged before.
+    if tip.as_ref() == Some(&brief.base) {
+        repository.watched().start(*phase, attempt, git.commit_of(&run_ref(site))?);
+    }
     let header = site.run.inbox_header(phase, attempt);
     let (mut inbox, told) = Journal::open(&site.run.worker_inbox(phase, attempt), &header)?;
     if told.is_empty() {

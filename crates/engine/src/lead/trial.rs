@@ -111,6 +111,8 @@ impl Trial<'_> {
         writer.replace(&list, names.as_bytes())?;
         drop(writer);
         let dispute = Dispute { git: &git, ours: &ours, theirs: &job.branch_commit, files, list };
+        // What is to be checked is settled before anybody could change it.
+        let checks = self.checks(&dispute)?;
         let problem = match resolver {
             Resolver::Command(command) => self.resolve_by_command(command, &dispute)?,
             Resolver::Agent(cast) => self.resolve_by_agent(cast, &dispute, repository)?,
@@ -120,7 +122,7 @@ impl Trial<'_> {
         }
         git.run(&["add", "--all", "--sparse"])?;
         let tree = git.run(&["write-tree"])?.text();
-        if let Some(problem) = self.recheck(&dispute)? {
+        if let Some(problem) = self.recheck(&git, &checks)? {
             return self.unresolved(&git, &problem);
         }
         let ready = merge::settled(&root, job, &ours, &tree);

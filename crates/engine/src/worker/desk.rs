@@ -152,7 +152,10 @@ impl Desk {
     /// Does what the worker wants, under its number; whatever goes wrong is an outcome.
     pub(super) fn perform(&self, id: u64, effect: &Effect) -> Outcome {
         let outcome = match effect {
-            Effect::Look => self.look().map(|found| Outcome::Found { found }),
+            Effect::Look => self
+                .recover_papers()
+                .and_then(|()| self.look())
+                .map(|found| Outcome::Found { found }),
             Effect::WriteContext { answers } => self.write_context(answers),
             Effect::RunRole { role, round } => self.run_role(*role, *round),
             Effect::Freeze => self.freeze(),

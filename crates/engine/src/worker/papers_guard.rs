@@ -94,12 +94,22 @@ impl Desk {
         self.site.run.path().join("sessions").join(format!("{}.context", self.padded()))
     }
 
-    /// Puts CONTEXT.md back that an agent may have changed whose worker died before it looked.
+    /// Puts back what agents of a worker that died may have left, before this one looks at it.
+    pub(super) fn recover_papers(&self) -> Result<(), EngineError> {
+        // Once only: later a note is about an agent of our own.
+        if std::mem::replace(&mut self.trust().recovered, true) {
+            return Ok(());
+        }
+        self.recover_context(&self.phase_dir().join(self.context_name()))
+    }
+
+    /// Puts CONTEXT.md back to what it was before the agent began.
     fn recover_context(&self, context: &Path) -> Result<(), EngineError> {
         let Some(note) = disk::read(&self.context_note())? else { return Ok(()) };
         // What a person has changed in the main worktree since is brought here, and counts.
         let root = self.site.project.planning.join("phases").join(&self.dir_name);
-        let is_of_root = disk::read(&root.join(self.context_name()))? == disk::read(context)?;
+        let (root, now) = (disk::read(&root.join(self.context_name()))?, disk::read(context)?);
+        let is_of_root = root.is_some() && root == now;
         if let (Ok(before), false) = (serde_json::from_slice::<Option<Vec<u8>>>(&note), is_of_root)
         {
             self.restore_paper(context, before.as_deref())?;

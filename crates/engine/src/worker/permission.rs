@@ -22,13 +22,13 @@ pub(crate) enum Rule {
 /// Asks the rules about the use of a tool.
 pub(crate) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
     let what = subject(input);
-    let any = |key: &str, star: Star| {
+    let any = |key: &str, allows: bool| {
         let rules = config.value(key).and_then(Value::as_array).into_iter().flatten();
-        rules.filter_map(Value::as_str).any(|rule| fits(rule, (tool, &what), star))
+        rules.filter_map(Value::as_str).any(|rule| fits(rule, (tool, &what), allows))
     };
     match () {
-        () if any("permissions.deny", |_| true) => Rule::Denied,
-        () if any("permissions.allow", is_harmless) => Rule::Allowed,
+        () if any("permissions.deny", false) => Rule::Denied,
+        () if any("permissions.allow", true) => Rule::Allowed,
         () => Rule::Unknown,
     }
 }
@@ -59,17 +59,28 @@ type Star = fn(&str) -> bool;
 
 /// Returns whether a text is nothing that a shell takes for another command, or for a file to write.
 fn is_harmless(text: &str) -> bool {
-    !text.contains([';', '&', '|', '<', '>', '`', '\n', '\r']) && !text.contains("$(")
+    !text.contains([';', '&', '|', '<', '>', '`', '\n', '\r'])
+        && !text.contains("$(")
+        && !leads_up(text)
 }
 
-fn fits(rule: &str, (tool, what): (&str, &str), star: Star) -> bool {
+fn fits(rule: &str, (tool, what): (&str, &str), allows: bool) -> bool {
     match rule.split_once('(') {
         None => rule == tool,
         Some((name, rest)) => {
             let pattern = rest.strip_suffix(')').unwrap_or(rest);
-            name == tool && matches(&parts(pattern), what, star)
+            let star: Star = if allows { is_harmless } else { |_| true };
+            // `src/.*` is not `src/../..`: a part of the dots may be the rule's.
+            let is_inside = !allows || leads_up(pattern) || !leads_up(what);
+            name == tool && is_inside && matches(&parts(pattern), what, star)
         }
     }
+}
+
+/// Returns whether a path in a text leads out of where it seems to be.
+fn leads_up(text: &str) -> bool {
+    text.split(|c: char| c == '/' || c.is_whitespace() || "\"'=:".contains(c))
+        .any(|part| part == "..")
 }
 
 /// Splits a pattern at its stars; a star behind a backslash is one to be found.

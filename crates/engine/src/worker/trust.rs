@@ -41,6 +41,8 @@ pub(super) struct Trust {
     pub(super) group: Option<(Before, Guarded)>,
     /// What was committed for them since then.
     pub(super) made: Vec<String>,
+    /// Whether it was looked after what a worker that died has left.
+    pub(super) recovered: bool,
     /// Plans of which something was said already.
     pub(super) noted: BTreeSet<String>,
 }
@@ -63,6 +65,7 @@ impl Trust {
             head: None,
             group: None,
             made: Vec::new(),
+            recovered: false,
             noted: BTreeSet::new(),
         }
     }

@@ -16,7 +16,19 @@ use crate::EngineError;
 impl Desk {
     /// Returns whether papers of this kind are not whole, since their role is still at them or died.
     pub(super) fn is_unfinished(&self, kind: Artifact) -> bool {
-        Role::ALL.into_iter().any(|role| wrote(role) == Some(kind) && self.mark_of(role).exists())
+        let is_at_it = |role: Role| wrote(role) == Some(kind) && self.mark_of(role).exists();
+        Role::ALL.into_iter().any(is_at_it) && !self.is_of_root(kind)
+    }
+
+    /// Returns whether the papers are those of the main worktree: then a person wrote them there.
+    fn is_of_root(&self, kind: Artifact) -> bool {
+        let root = self.site.project.planning.join("phases").join(&self.dir_name);
+        let is_same = |path: &PathBuf| {
+            let there = path.file_name().map(|name| disk::read(&root.join(name)));
+            matches!((there, disk::read(path)), (Some(Ok(Some(a))), Ok(Some(b))) if a == b)
+        };
+        let papers = self.papers_of(kind);
+        !papers.is_empty() && papers.iter().all(is_same)
     }
 
     /// Marks that a role begins with papers that are not there yet; half of them is put aside.
@@ -25,7 +37,8 @@ impl Desk {
         let mark = self.mark_of(role);
         if mark.exists() {
             // Who waits for a person goes on with what it wrote.
-            return if self.waits(role)? { Ok(()) } else { self.put_aside(role, kind) };
+            let stays = self.waits(role)? || self.is_of_root(kind);
+            return if stays { Ok(()) } else { self.put_aside(role, kind) };
         }
         if !self.papers_of(kind).is_empty() {
             return Ok(());

@@ -34,6 +34,11 @@ pub(super) fn run(
     let Some(rpc) = Rpc::start(job, &[], &[], true)? else {
         return Ok(End::not_installed(job));
     };
+    let tools = counterpart.tools();
+    let full = |server: &ToolServer| -> Vec<String> {
+        tools.iter().map(|tool| format!("mcp_{}_{}", server.name, tool.name)).collect()
+    };
+    let served = job.servers.iter().flat_map(full).collect();
     let mut acp = Acp {
         rpc,
         counterpart,
@@ -43,7 +48,7 @@ pub(super) fn run(
         refusal: None,
         cost: (job.session == Session::New).then_some(0.0),
         spent: None,
-        served: job.servers.iter().map(|server| format!("mcp_{}_", server.name)).collect(),
+        served,
         usd_max: job.limits.usd,
     };
     let ending = acp.work(job, stop)?;
@@ -232,7 +237,11 @@ impl Acp<'_> {
     fn is_served(&self, call: &Call<'_>) -> bool {
         let call = &call.params["toolCall"];
         let id = call["toolCallId"].as_str().unwrap_or_default();
-        call["kind"] == "other" && self.served.iter().any(|prefix| id.starts_with(prefix))
+        let is_name_of = |name: &String| {
+            let rest = id.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        };
+        call["kind"] == "other" && self.served.iter().any(is_name_of)
     }
 
     fn fill_in(&mut self, call: &Call<'_>) -> Result<Option<Ending>, AgentError> {

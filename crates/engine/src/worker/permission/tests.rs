@@ -43,6 +43,21 @@ fn a_star_does_not_stand_for_another_command() {
 }
 
 #[test]
+fn a_star_does_not_lead_out_of_a_directory() {
+    let rules = r#"{"permissions": {"allow": ["Write(src/*)", "Write(docs/.*)", "Bash(ls *)",
+        "Read(../shared/*)"]}}"#;
+    let path = |tool: &str, path: &str| asked(rules, tool, &json!({ "file_path": path }));
+    assert_eq!(path("Write", "src/a/b.rs"), Rule::Allowed);
+    for out in ["src/../../.bashrc", "src/..", "src/a/../../x", "docs/../x"] {
+        assert_eq!(path("Write", out), Rule::Unknown, "{out}");
+    }
+    assert_eq!(asked(rules, "Bash", &json!({ "command": "ls -l src/../.." })), Rule::Unknown);
+    assert_eq!(asked(rules, "Bash", &json!({ "command": "ls a..b" })), Rule::Allowed);
+    assert_eq!(path("Read", "../shared/a"), Rule::Allowed, "the rule itself says so");
+    assert_eq!(path("Read", "../shared/../a"), Rule::Unknown);
+}
+
+#[test]
 fn what_is_allowed_for_ever_is_just_that() {
     let input = json!({ "command": "ls *.rs" });
     let rules = json!({ "permissions": { "allow": [exact("Bash", &input)] } }).to_string();
