@@ -143,7 +143,11 @@ impl Ground {
                 let merge = "alias.try=!git merge --quiet --no-commit main || true";
                 self.tell(story, place, &["-c", merge, "try"]);
             }
-            12 if place != "." => self.tell(story, place, &["checkout", "-q", "--detach"]),
+            12 if place != "." => {
+                // Not in the middle of a merge with conflicts.
+                let detach = "alias.try=!git checkout -q --detach || true";
+                self.tell(story, place, &["-c", detach, "try"]);
+            }
             _ => {
                 let (from, to) = (self.path(&path), self.path(&format!("{path}-{}", self.next())));
                 fs::rename(from, to).ok();
