@@ -239,7 +239,9 @@ impl Acp<'_> {
         let id = call["toolCallId"].as_str().unwrap_or_default();
         let is_name_of = |name: &String| {
             let rest = id.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(['-', ' ']) || rest.starts_with("__")
+            })
         };
         call["kind"] == "other" && self.served.iter().any(is_name_of)
     }
