@@ -1,7 +1,5 @@
 //! Each real agent does the same script by its own tools, and talks to nobody but the scripted model.
 
-use std::time::Duration;
-
 use mow_testkit::agents::{Agent, Agents};
 use mow_testkit::call::Call;
 use mow_testkit::llm::{Protocol, Request, Script, ScriptedLlm, Step};
@@ -111,31 +109,4 @@ fn gemini_cli() {
 #[test]
 fn open_code() {
     check(Agent::OpenCode, Protocol::Chat, "/v1/chat/completions", ["write", "bash"]);
-}
-
-#[test]
-fn an_agent_that_was_killed_goes_on_with_the_step_it_was_at() {
-    let llm = ScriptedLlm::start([Script::new("work")
-        .step(Step::sh("echo once >> log.txt"))
-        .step(Step::sh("echo then >> log.txt").hold("gate"))
-        .says("The end.")]);
-    let sandbox = sandbox();
-    let session = "6f1c1b7e-5d0a-4d3c-9d63-1f2b8f0c7a11";
-    let with = |by: &[&str], prompt: &str, flag: &str| {
-        let mut words = arguments(Agent::Claude, prompt);
-        words.extend([flag, session].map(str::to_owned));
-        call(&sandbox, &llm, Agent::Claude, by, &words)
-    };
-    // The agent itself is to be killed, and not one that watches over it.
-    let mut first = with(&[], "Do it. [[script:work]]", "--session-id").spawn();
-    llm.wait_for(|request| request.step == 1, Duration::from_secs(120));
-    first.kill().expect("it is our child");
-    first.wait().expect("it is our child");
-    llm.let_go("gate");
-    let ran = with(LIMITED, "Go on.", "--resume").run();
-    let about = format!("{}\n{}", ran.transcript(), llm.transcript());
-    assert!(ran.status.success() && ran.stdout.contains("The end."), "{about}");
-    assert_eq!(sandbox.text("log.txt"), "once\nthen\n", "{about}");
-    let steps: Vec<_> = llm.requests().iter().map(|request| request.step).collect();
-    assert_eq!(steps, [0, 1, 1, 2], "{about}");
 }
