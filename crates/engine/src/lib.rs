@@ -6,11 +6,14 @@
 
 pub mod cast;
 pub mod clock;
+mod custody;
 pub mod drive;
 mod error;
+mod job;
 pub mod lead;
 mod marks;
 pub mod peer;
+mod permission;
 pub mod site;
 pub mod tools;
 pub mod watch;

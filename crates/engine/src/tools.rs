@@ -12,7 +12,7 @@ use mow_core::phase::PhaseNumber;
 use mow_core::said::{self, Discussion, Review, Said, TaskReport, Verification};
 use mow_core::worker::Role;
 use mow_host::agent::{ToolSpec, mcp};
-use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::disk;
 use mow_store::run_files::RunDir;
 use serde_json::{Value, json};
 
@@ -102,14 +102,6 @@ pub(crate) fn report_file(
     run.path().join("reports").join(format!("{}-{attempt}-{job}.json", phase.padded()))
 }
 
-/// Removes what was handed over before; whoever hands over something finds a directory.
-pub(crate) fn forget_report(file: &Path) -> Result<(), EngineError> {
-    let dir = file.parent().unwrap_or(file);
-    disk::create_dir(dir)?;
-    Writer::open_dir(dir, WAIT_DEFAULT)?.remove_file(file)?;
-    Ok(())
-}
-
 /// Reads what was handed over; what is too long or no JSON is nothing.
 pub(crate) fn read_report(file: &Path) -> Result<Option<Value>, EngineError> {
     if std::fs::metadata(file).is_ok_and(|about| about.len() > LINE_MAX) {
@@ -147,10 +139,8 @@ impl Scope {
         }
         check(self.role, input)?;
         let file = report_file(&self.site.run, (&self.phase, self.attempt), &self.job);
-        let dir = file.parent().unwrap_or(&file);
-        let written = Writer::open_dir(dir, WAIT_DEFAULT)
-            .and_then(|writer| writer.replace(&file, input.to_string().as_bytes()));
-        written.map(|_| TAKEN.to_owned()).map_err(|error| error.to_string())
+        let written = disk::put(&file, input.to_string().as_bytes());
+        written.map(|()| TAKEN.to_owned()).map_err(|error| error.to_string())
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
-use crate::git::{Answer, Git, GitError};
+use crate::git::{Answer, Git, GitError, is_below};
 use crate::history::find_trailers;
 
 /// How much of what git and its hooks said is kept.
@@ -303,12 +303,6 @@ fn nothing_differs(worktree: &Git, paths: &[u8]) -> Result<bool, GitError> {
         paths.contains(name) || (paths.len() == 1 && paths.iter().any(|dir| is_below(name, dir)))
     };
     Ok(!staged.iter().any(is_meant))
-}
-
-/// Returns whether a path is a directory or below it.
-fn is_below(path: &[u8], dir: &[u8]) -> bool {
-    let rest = path.strip_prefix(dir);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// Returns a folder as a list of one path, if it can be committed as a whole: it holds a few files,

@@ -23,6 +23,7 @@ use layout::Layout;
 
 pub(crate) use layout::is_hash;
 
+pub(crate) use worktrees::is_below;
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
 /// Variables that would redirect git away from the directory we chose.

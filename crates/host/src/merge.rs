@@ -27,7 +27,7 @@ use thiserror::Error;
 
 use crate::commit::{self, CommitError};
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
-use crate::git::{Git, GitError, parse_names};
+use crate::git::{Git, GitError, is_below, parse_names};
 use crate::history::{find_trailers, parse_trailers};
 use crate::rescue::{self, RescueError, Rescued};
 
@@ -309,11 +309,12 @@ pub fn overlay(
 impl Merge {
     /// Returns whether a file belongs to the branch.
     pub fn is_own(&self, path: &str) -> bool {
-        self.own.as_deref().is_some_and(|own| is_below(path, own))
+        self.own.as_deref().is_some_and(|own| is_below(path.as_bytes(), own.as_bytes()))
     }
 
     fn is_kept(&self, path: &str) -> bool {
-        !self.is_own(path) && self.keep_from_ours.iter().any(|prefix| is_below(path, prefix))
+        !self.is_own(path)
+            && self.keep_from_ours.iter().any(|prefix| is_below(path.as_bytes(), prefix.as_bytes()))
     }
 
     /// Returns whether a conflict in this file has an answer.
@@ -461,11 +462,6 @@ fn is_in_either(
     theirs: &BTreeMap<Vec<u8>, Entry>,
 ) -> bool {
     ours.contains_key(path) || theirs.contains_key(path)
-}
-
-fn is_below(path: &str, prefix: &str) -> bool {
-    let prefix = prefix.trim_end_matches('/');
-    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn commit_of(git: &Git, name: &str) -> Result<String, MergeError> {

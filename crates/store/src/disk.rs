@@ -182,6 +182,22 @@ pub fn create_dir(path: &Path) -> Result<(), DiskError> {
     sync_parent(path)
 }
 
+/// Writes a file of the engine's own, durably, in a directory that is made if there is none.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let dir = path.parent().unwrap_or(path);
+    create_dir(dir)?;
+    Writer::open_dir(dir, WAIT_DEFAULT)?.replace(path, bytes).map(drop)
+}
+
+/// Removes a file of the engine's own, if it is there.
+pub fn remove(path: &Path) -> Result<(), DiskError> {
+    let dir = path.parent().unwrap_or(path);
+    if dir.exists() {
+        Writer::open_dir(dir, WAIT_DEFAULT)?.remove_file(path)?;
+    }
+    Ok(())
+}
+
 /// The right to write, held as a lock until it is dropped.
 ///
 /// Relative paths are taken from the project's root. A second writer for the same project in the

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Commit, Settings, Status};
 use crate::item::Item;
-use crate::money::Spent;
+use crate::money::{Money, Spent};
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
 use crate::stage::Stage;
@@ -372,6 +372,9 @@ pub enum Effect {
         commit: Commit,
         /// Where the run stands.
         onto: Commit,
+        /// What the phase has cost so far: an agent may have to settle conflicts.
+        #[serde(default, skip_serializing_if = "Money::is_none")]
+        spent: Money,
     },
     /// Bring the target branch to where the run is.
     Follow {

@@ -42,8 +42,8 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
             };
             draft.move_to(phase, Status::Merging, &why);
             let commit = track.commit.clone().unwrap_or_default();
-            let (attempt, onto) = (track.attempt, lead.tip.clone());
-            draft.intend(Effect::Merge { phase, attempt, commit, onto });
+            let (attempt, onto, spent) = (track.attempt, lead.tip.clone(), track.spent);
+            draft.intend(Effect::Merge { phase, attempt, commit, onto, spent });
         }
         Some(Next::Start(phase)) => start(&mut draft, phase),
         Some(Next::LookAhead(phase, through)) => draft.look_ahead(phase, through),

@@ -13,6 +13,7 @@ use mow_store::disk::Lock;
 use mow_store::worktree_home::worktrees_lock;
 
 use super::foresight::{Waiting, foresee};
+use super::merge::Phase;
 use super::watched::Watched;
 use super::world::Wake;
 use crate::EngineError;
@@ -114,7 +115,8 @@ impl Repository {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).push((phase, spent));
     }
 
-    fn take_spent(&self) -> Vec<(PhaseNumber, Spent)> {
+    /// Takes what agents used since this was asked last.
+    pub(super) fn take_spent(&self) -> Vec<(PhaseNumber, Spent)> {
         std::mem::take(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -152,8 +154,9 @@ fn perform(
             process::end_token(&token, END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
             Ok(Outcome::Done)
         }
-        Effect::Merge { phase, attempt, commit, onto } => {
-            super::merge::merge(site, phase, *attempt, [commit, onto], repository)
+        Effect::Merge { phase, attempt, commit, onto, spent } => {
+            let phase = Phase::new(site, phase, *attempt, *spent)?;
+            super::merge::merge(&phase, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit, repository),
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture),

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use mow_core::lead::{Event, Input, Lead, Status};
+use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_host::merge;
@@ -73,8 +74,7 @@ pub(super) fn foresee(
     let (mut onto, mut notes) = (waiting.tip, Vec::new());
     let mut before: Vec<(PhaseNumber, String)> = Vec::new();
     for (number, attempt, commit) in waiting.phases {
-        let place = site.worktree(&number)?;
-        let phase = Phase { site, number: &number, attempt, place };
+        let phase = Phase::new(site, &number, attempt, Money::default())?;
         let mut job = phase.job_at(&commit);
         job.run_ref.clone_from(&onto);
         let files = match merge::glimpse(&git, &job).map_err(host)? {

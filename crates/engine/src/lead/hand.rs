@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use mow_core::lead::{Clash, Outcome};
+use mow_core::money::{Money, Spent};
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_host::merge::{self as host_merge, MergeOutcome, Planned};
@@ -43,6 +44,8 @@ pub struct Handled {
     pub phases: Vec<(PhaseNumber, String, HandOutcome)>,
     /// Why the branch did not follow, and the command that makes it.
     pub behind: Option<(String, String)>,
+    /// What agents used that settled conflicts, by phase.
+    pub spent: Vec<(PhaseNumber, Spent)>,
 }
 
 /// What came of one phase.
@@ -82,7 +85,7 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
     let name = format!("by-hand-{}", target.replace('%', "%25").replace('/', "%2F"));
     let run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
     let site = Site::at(project, run, job.exe);
-    let mut handled = Handled { target, phases: Vec::new(), behind: None };
+    let mut handled = Handled { target, phases: Vec::new(), behind: None, spent: Vec::new() };
     if job.dry_run {
         try_all(&site, &git, job.phases, &tip, &mut handled)?;
         return Ok(handled);
@@ -97,11 +100,12 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
         let outcome = phase(&site, number)?.merge(&head, None, &free)?;
         handled.phases.push((*number, branch, told(outcome, is_in)));
     }
+    handled.spent = free.take_spent();
     end(&site, &git, handled)
 }
 
 fn phase<'a>(site: &'a Site, number: &'a PhaseNumber) -> Result<Phase<'a>, EngineError> {
-    Ok(Phase { site, number, attempt: 0, place: site.worktree(number)? })
+    Phase::new(site, number, 0, Money::default())
 }
 
 fn head_of(git: &Git, branch: &str) -> Result<String, EngineError> {

@@ -1,6 +1,7 @@
 //! Merges complete phases onto the run's own ref, and lets the target branch follow.
 
 use mow_core::lead::{Clash, Outcome};
+use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
 use mow_host::follow::{self, Followed, quoted};
@@ -44,35 +45,34 @@ fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<bool, EngineError> {
 
 /// A phase to merge.
 pub(super) struct Phase<'a> {
-    pub(super) site: &'a Site,
-    pub(super) number: &'a PhaseNumber,
-    pub(super) attempt: u32,
+    site: &'a Site,
+    number: &'a PhaseNumber,
+    attempt: u32,
     pub(super) place: Place,
+    /// What it has cost so far.
+    spent: Money,
 }
 
 /// Merges a phase, unless that was done before, and notes that it is merged.
 pub(super) fn merge(
-    site: &Site,
-    number: &PhaseNumber,
-    attempt: u32,
+    phase: &Phase<'_>,
     [commit, onto]: [&str; 2],
     repository: &Repository,
 ) -> Result<Outcome, EngineError> {
-    let place = site.worktree(number)?;
+    let Phase { site, number, attempt, place, .. } = phase;
     let git = Git::new(site.top());
     if ensure_ref(site, &git, onto)? {
         repository.watched().moved(None, onto);
     }
     failpoint::reach("merge.begun");
     let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
-    let claim = Claim { phase: number, attempt, commit, onto, branch: &place.branch };
+    let claim = Claim { phase: number, attempt: *attempt, commit, onto, branch: &place.branch };
     let Proven { commit, touched } = match proof::check(site, &git, &claim, tip.as_deref())? {
         Ok(proven) => proven,
         Err(reason) => return Ok(Outcome::Refuted { reason }),
     };
-    let target = repository.watched().take(*number, attempt);
+    let target = repository.watched().take(**number, *attempt);
     let known = target.zip(touched).map(|(target, touched)| Known { target, touched });
-    let phase = Phase { site, number, attempt, place };
     let outcome = phase.merge(&commit, known, repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
         phase.finish(commit)?;
@@ -80,7 +80,17 @@ pub(super) fn merge(
     Ok(outcome)
 }
 
-impl Phase<'_> {
+impl<'a> Phase<'a> {
+    /// Takes the phase as an attempt has left it; 0 for none of this run.
+    pub(super) fn new(
+        site: &'a Site,
+        number: &'a PhaseNumber,
+        attempt: u32,
+        spent: Money,
+    ) -> Result<Self, EngineError> {
+        Ok(Self { site, number, attempt, place: site.worktree(number)?, spent })
+    }
+
     /// Merges the phase onto the run's ref.
     ///
     /// The repository is free for others while an agent settles conflicts or the result is checked.
@@ -164,8 +174,9 @@ impl Phase<'_> {
     }
 
     fn trial(&self) -> Trial<'_> {
-        let Self { site, number, attempt, place } = self;
-        Trial { site, phase: Some(number), attempt: *attempt, worktree: Some(&place.path) }
+        let Self { site, number, attempt, place, spent } = self;
+        let (phase, worktree) = (Some(*number), Some(place.path.as_path()));
+        Trial { site, phase, attempt: *attempt, worktree, spent: *spent }
     }
 
     /// Lets the role for conflicts settle them, if there is one; otherwise says how a person can.
@@ -369,7 +380,7 @@ fn take_in(
         Planned::Not(_) => return refused(format!("{} was moved", run_ref(site))),
     };
     let sealed = merge::seal(git, &job, &ready).map_err(host)?;
-    let trial = Trial { site, phase: None, attempt: 0, worktree: None };
+    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent: Money::default() };
     if let Some(command) = trial.verify_command()?
         && let Some(why) = trial.verify(&command, &sealed, &ready.tree)?
     {

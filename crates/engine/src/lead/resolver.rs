@@ -5,15 +5,14 @@
 //! project allows is denied.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Instant;
 
-use mow_core::money::{Money, Spent};
+use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_host::agent::{
     self, Access, Ask, Counterpart, End, Event, Job, Limits, Reply, Session, ToolSpec,
 };
-use mow_host::custody::{self, Settings};
+use mow_host::custody::{REFLOG_VARIABLE, moved_by};
 use mow_host::git::{Git, parse_names};
 use mow_host::scratch;
 use mow_host::stop::Stop;
@@ -28,8 +27,9 @@ use super::effects::Repository;
 use super::trial::{Dispute, RESOLVER, Trial, has_marks};
 use crate::EngineError;
 use crate::cast::Cast;
-use crate::site;
-use crate::worker::{Rule, checks, complaint, rule};
+use crate::permission::{Rule, rule};
+use crate::worker::{checks, complaint};
+use crate::{custody, job, site};
 
 /// How much of an agent's last words goes into a reason.
 const WORDS_MAX: usize = 300;
@@ -45,36 +45,29 @@ impl Trial<'_> {
         dispute: &Dispute<'_>,
         repository: &Repository,
     ) -> Result<Option<String>, EngineError> {
-        let git = dispute.git;
-        let (before, settings) = (snapshot(git)?, git_settings(git)?);
+        let (git, config) = (dispute.git, self.site.config()?);
+        let budget = site::budget(&config, "phase");
+        if let Some(words) = budget.exceeded(&self.spent) {
+            return Ok(Some(format!("the phase has used {words}")));
+        }
+        let (before, settings) = (snapshot(git)?, custody::settings(git)?);
         let bare = dispute.files.iter().filter(|file| !has_marks(dispute.git, file));
         let bare: Vec<_> = bare.map(|file| file.path.as_str()).collect();
-        let job = self.job(cast, dispute)?;
-        let (config, began) = (self.site.config()?, Instant::now());
+        let limits = job::limits(&budget, &self.spent, Some(self.wall_max()?));
+        let (job, began) = (self.job(cast, dispute, limits)?, Instant::now());
         let mut talk = Talk { config: &config, used: Money::default() };
         let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
         let end = agent::run(cast.kind, &job, &mut talk, &stop);
         if let Some(phase) = self.phase {
-            let spent = Spent {
-                role: RESOLVER.to_owned(),
-                plan: None,
-                agent: cast.agent.clone(),
-                model: cast.model.clone(),
-                ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-                money: talk.used,
-            };
-            repository.spend(*phase, spent);
+            repository.spend(*phase, job::spent(cast, (RESOLVER, None), began, talk.used));
         }
         let words = match end.map_err(|error| EngineError::Host(error.into()))? {
             End::Done { text } => text,
             End::Failed { text, .. } => return Ok(Some(format!("{}: {text}", cast.agent))),
             End::Parked { .. } | End::Stopped => return Ok(Some("it was cut off".to_owned())),
         };
-        let problem = match self.meddled(git, &settings)? {
-            None => match self.overreach(dispute, &before)? {
-                None => self.undecided(dispute, &bare)?,
-                some => some,
-            },
+        let problem = match custody::meddled(git, &settings)? {
+            None => self.overreach(dispute, &before, &bare)?,
             some => some,
         };
         let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -82,36 +75,24 @@ impl Trial<'_> {
         Ok(problem.map(|problem| format!("{problem} (it says: {words})")))
     }
 
-    /// Says what it did to the repository that is nobody's business but people's.
-    fn meddled(&self, git: &Git, before: &Settings) -> Result<Option<String>, EngineError> {
-        let changed = custody::differing(before, &git_settings(git)?);
-        if !changed.is_empty() {
-            let changed = changed.join(", ");
-            return Ok(Some(format!("it changed git's own settings: {changed}; undo that")));
-        }
-        let hidden = custody::hidden(git)?;
-        if !hidden.is_empty() {
-            custody::unhide(git, &hidden)?;
-            return Ok(Some(format!("it hid changes from git: {}", hidden.join(", "))));
-        }
-        let names = git.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?.text();
-        let branches: Vec<_> = names.lines().map(str::to_owned).collect();
-        let moved = custody::moved_by(git, &self.reflog_word(), &branches)?;
-        Ok(moved.first().map(|(branch, _)| format!("it moved {branch}; look at that")))
-    }
-
     fn reflog_word(&self) -> String {
         let phase = self.phase.map(PhaseNumber::padded).unwrap_or_default();
         format!("mow {}/{RESOLVER}/{phase}/{}", self.site.run.run(), self.attempt)
     }
 
-    /// Says what it changed that is not its business.
+    /// Says what it did that is not its business, or did not do that is.
     fn overreach(
         &self,
         dispute: &Dispute<'_>,
         before: &str,
+        bare: &[&str],
     ) -> Result<Option<String>, EngineError> {
         let Dispute { git, ours, theirs, .. } = dispute;
+        let names = git.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?.text();
+        let branches: Vec<_> = names.lines().map(str::to_owned).collect();
+        if let Some((branch, _)) = moved_by(git, &self.reflog_word(), &branches)?.first() {
+            return Ok(Some(format!("it moved {branch}; look at that")));
+        }
         let at = |name: &str| git.commit_of(name);
         if at("HEAD")?.as_deref() != Some(ours) || at("MERGE_HEAD")?.as_deref() != Some(theirs) {
             return Ok(Some("it committed or gave up the merge".to_owned()));
@@ -128,16 +109,11 @@ impl Trial<'_> {
         let beyond = changed.into_iter().find(|path| {
             !sides.contains(path) || std::path::Path::new(path).starts_with(&planning)
         });
-        Ok(beyond.map(|path| format!("it changed {path}, which is not its business")))
-    }
-
-    /// Names a file without marks of which it did not say what is to become of it.
-    fn undecided(
-        &self,
-        dispute: &Dispute<'_>,
-        bare: &[&str],
-    ) -> Result<Option<String>, EngineError> {
-        let open = dispute.git.conflicts()?;
+        if let Some(path) = beyond {
+            return Ok(Some(format!("it changed {path}, which is not its business")));
+        }
+        // A file without marks is settled by adding or removing it.
+        let open = git.conflicts()?;
         let file = open.iter().find(|path| bare.contains(&path.as_str()));
         Ok(file.map(|path| format!("{path} is neither added nor removed")))
     }
@@ -196,32 +172,21 @@ impl Trial<'_> {
         Ok(commands)
     }
 
-    fn job(&self, cast: &Cast, dispute: &Dispute<'_>) -> Result<Job, EngineError> {
-        let config = self.site.config()?;
+    fn job(&self, cast: &Cast, dispute: &Dispute<'_>, limits: Limits) -> Result<Job, EngineError> {
         let cwd = dispute.git.dir().join(self.site.below_top());
-        let mut env = agent::environment::select(std::env::vars_os(), &cast.pass);
-        let word = (custody::REFLOG_VARIABLE.to_owned(), self.reflog_word());
-        let own = self.environment(dispute.git).into_iter().chain([word]);
-        let own = own.chain(cast.env.iter().cloned());
-        env.extend(own.map(|(name, value)| (name.into(), value.into())));
-        let budget = site::budget(&config, "phase");
-        let usd = budget.micro_usd.map(|micro_usd| Money { micro_usd, ..Money::default() }.usd());
+        let mut env = self.environment(dispute.git);
+        env.push((REFLOG_VARIABLE.to_owned(), self.reflog_word()));
         Ok(Job {
             program: cast.program.clone(),
             args: cast.args.clone(),
-            env,
+            env: job::environment(cast, env),
             prompt: self.prompt(dispute)?,
             system: None,
             model: cast.model.clone(),
             session: Session::New,
             access: Access::Edit,
             servers: Vec::new(),
-            limits: Limits {
-                usd,
-                tokens: budget.tokens,
-                wall: Some(self.wall_max()?),
-                ..Limits::default()
-            },
+            limits,
             log: self.log(RESOLVER),
             // Its time ends it; nobody is asked about it.
             stuck_after: None,
@@ -231,10 +196,6 @@ impl Trial<'_> {
     }
 
     fn prompt(&self, dispute: &Dispute<'_>) -> Result<String, EngineError> {
-        let failed = |message: String| EngineError::refused(message, "repair the file");
-        let prompt = Prompt::ConflictResolver;
-        let own = disk::read(&self.site.project.root.join(prompt.own_file()))?;
-        let own = own.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let number = self.phase.map(ToString::to_string).unwrap_or_default();
         let roadmap = disk::read(&self.site.project.planning.join("ROADMAP.md"))?;
         let roadmap = roadmap.unwrap_or_default();
@@ -256,14 +217,8 @@ impl Trial<'_> {
             .with(Variable::ConflictFiles, &dispute.list.display().to_string())
             .with(Variable::Ours, dispute.ours)
             .with(Variable::Theirs, dispute.theirs);
-        mow_prompts::render(prompt, own.as_deref(), &values)
-            .map_err(|error| failed(error.to_string()))
+        job::prompt(self.site, Prompt::ConflictResolver, &values)
     }
-}
-
-fn git_settings(git: &Git) -> Result<Settings, EngineError> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    Ok(custody::settings(git, &home)?)
 }
 
 fn snapshot(git: &Git) -> Result<String, EngineError> {
@@ -279,12 +234,7 @@ struct Talk<'a> {
 impl Counterpart for Talk<'_> {
     fn told(&mut self, event: Event) {
         if let Event::Usage(used) = event {
-            self.used += Money {
-                input: used.input,
-                output: used.output,
-                cached: used.cached,
-                micro_usd: used.usd.map_or(0, Money::micro),
-            };
+            self.used += job::money(&used);
         }
     }
 

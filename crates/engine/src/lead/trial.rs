@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_host::merge::{self, Conflict, Merge, Ready};
@@ -36,6 +37,8 @@ pub(super) struct Trial<'a> {
     pub(super) attempt: u32,
     /// The worktree of the phase.
     pub(super) worktree: Option<&'a Path>,
+    /// What the phase has cost so far.
+    pub(super) spent: Money,
 }
 
 /// Who settles conflicts.

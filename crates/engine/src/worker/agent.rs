@@ -4,15 +4,15 @@
 //! only what the caller's check accepts is taken, and an answer that nobody can read is asked for once
 //! more.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use mow_core::money::{Budget, Money, Spent};
+use mow_core::money::{Budget, Money};
 use mow_core::report::Brief;
 use mow_core::worker::{Input, Outcome, Role};
-use mow_host::agent::{self, Access, End, Kind, Limits, Session, ToolServer, Trouble, mcp};
+use mow_host::agent::{self, Access, End, Kind, Session, ToolServer, Trouble, mcp};
 use mow_host::process::TOKEN;
+use mow_store::disk;
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -20,6 +20,7 @@ use super::session::Kept;
 use super::talk::{Talk, asks};
 use crate::EngineError;
 use crate::cast::Cast;
+use crate::job;
 use crate::site;
 use crate::tools;
 
@@ -128,7 +129,7 @@ impl Desk {
         let job = self.job(cast, work, session, prompt)?;
         let report = self.report_file(work);
         if !job.servers.is_empty() {
-            tools::forget_report(&report)?;
+            disk::remove(&report)?;
         }
         let (mut talk, began) = (Talk::new(self, cast, work), Instant::now());
         failpoint::reach("agent.begins");
@@ -140,14 +141,8 @@ impl Desk {
         }
         let money = talk.used;
         *self.purse() += money;
-        self.tell(Input::Spent(Spent {
-            role: work.role.name().to_owned(),
-            plan: work.plan.map(str::to_owned),
-            agent: cast.agent.clone(),
-            model: cast.model.clone(),
-            ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            money,
-        }));
+        let whose = (work.role.name(), work.plan);
+        self.tell(Input::Spent(job::spent(cast, whose, began, money)));
         failpoint::reach("agent.counted");
         if let Some(error) = talk.failed.take() {
             return Err(error);
@@ -170,15 +165,10 @@ impl Desk {
         let config = self.site.config()?;
         let root = self.worktree.join(self.site.below_top());
         let minutes = |key: &str| site::minutes(&config, key);
-        let (budget, spent) = (self.budget()?, self.spent());
-        let usd = budget.micro_usd.map(|most| {
-            let left = most.saturating_sub(spent.micro_usd);
-            Money { micro_usd: left, ..Money::default() }.usd()
-        });
         Ok(agent::Job {
             program: cast.program.clone(),
             args: cast.args.clone(),
-            env: self.agent_environment(cast),
+            env: job::environment(cast, self.environment(None, &[])),
             cwd: root.clone(),
             prompt: prompt.to_owned(),
             system: None,
@@ -186,12 +176,11 @@ impl Desk {
             session,
             access: work.access,
             servers: if cast.kind == Kind::Acp { vec![self.server(work)] } else { Vec::new() },
-            limits: Limits {
-                usd,
-                tokens: budget.tokens.map(|most| most.saturating_sub(spent.tokens())),
-                wall: minutes("multi_phase.worker_timeout_min"),
-                ..Limits::default()
-            },
+            limits: job::limits(
+                &self.budget()?,
+                &self.spent(),
+                minutes("multi_phase.worker_timeout_min"),
+            ),
             log: self.log(&format!("{}-{}", work.name, work.job)),
             stuck_after: minutes("multi_phase.stuck_after_min"),
             watched: match work.files {
@@ -226,14 +215,6 @@ impl Desk {
             args: vec!["mcp".to_owned(), "--root".to_owned(), root],
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
-    }
-
-    /// Returns all that an agent finds in its environment.
-    fn agent_environment(&self, cast: &Cast) -> Vec<(OsString, OsString)> {
-        let mut env = agent::environment::select(std::env::vars_os(), &cast.pass);
-        let own = self.environment(None, &[]).into_iter().chain(cast.env.iter().cloned());
-        env.extend(own.map(|(name, value)| (name.into(), value.into())));
-        env
     }
 
     fn note_end(

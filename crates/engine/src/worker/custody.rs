@@ -3,14 +3,13 @@
 //!
 //! What it did beyond that is kept under a rescue ref, and the worktree goes back to where it was.
 
-use std::path::PathBuf;
-
-use mow_host::custody::{self, Settings};
+use mow_host::custody::{Settings, moved_by};
 use mow_host::git::Git;
 use mow_host::rescue;
 
 use super::desk::Desk;
 use crate::EngineError;
+use crate::custody;
 
 /// How a repository was before an agent ran.
 #[derive(Clone, Debug)]
@@ -25,11 +24,6 @@ impl Desk {
         format!("mow {}", self.site.token(&self.brief.phase, self.brief.attempt))
     }
 
-    pub(super) fn git_settings(&self) -> Result<Settings, EngineError> {
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        Ok(custody::settings(&self.git(), &home)?)
-    }
-
     /// Returns the commit that the worktree stands at.
     pub(super) fn head(&self) -> Result<String, EngineError> {
         self.git().commit_of("HEAD")?.ok_or_else(|| {
@@ -40,7 +34,7 @@ impl Desk {
 
     /// Looks at the repository before an agent runs.
     pub(super) fn before(&self) -> Result<Before, EngineError> {
-        Ok(Before { head: self.head()?, settings: self.git_settings()? })
+        Ok(Before { head: self.head()?, settings: custody::settings(&self.git())? })
     }
 
     /// Returns how the branch was moved since this worker left it, if it was.
@@ -71,26 +65,16 @@ impl Desk {
         if let Some(text) = self.strayed(has_committed.then_some(head.as_str()))? {
             return Ok(Some(text));
         }
-        let changed = custody::differing(&before.settings, &self.git_settings()?);
-        if !changed.is_empty() {
-            let text = format!(
-                "it changed git's own settings: {}; undo that, or keep it by resuming",
-                changed.join(", ")
-            );
-            return Ok(Some(text));
+        match custody::meddled(&git, &before.settings)? {
+            None => self.altered_plan(),
+            some => Ok(some),
         }
-        let hidden = custody::hidden(&git)?;
-        if !hidden.is_empty() {
-            custody::unhide(&git, &hidden)?;
-            return Ok(Some(format!("it hid changes from git: {}", hidden.join(", "))));
-        }
-        self.altered_plan()
     }
 
     /// Returns where an agent put commits that do not belong there.
     fn strayed(&self, head: Option<&str>) -> Result<Option<String>, EngineError> {
         let protected = self.protected()?;
-        let mut strayed = custody::moved_by(&self.git(), &self.reflog_word(), &protected)?;
+        let mut strayed = moved_by(&self.git(), &self.reflog_word(), &protected)?;
         if let Some(head) = head {
             let args = ["for-each-ref", "--format=%(refname)", "--contains", head];
             let names = self.git().run(&[&args[..], &["refs/heads", "refs/mow/run"]].concat())?;

@@ -16,6 +16,7 @@ use super::desk::Desk;
 use super::look::{ids, plan_file};
 use super::trust::Frozen;
 use crate::EngineError;
+use crate::custody;
 
 /// What the reason begins with when something that proves a plan was changed.
 pub(super) const ALTERED: &str = "evidence altered";
@@ -42,7 +43,7 @@ impl Desk {
         for evidence in earlier.iter().flat_map(|ledger| &ledger.evidence) {
             self.believe(evidence);
         }
-        let settings = hash::hex(format!("{:?}", self.git_settings()?).as_bytes());
+        let settings = hash::hex(format!("{:?}", custody::settings(&self.git())?).as_bytes());
         let before = earlier.iter().find_map(|ledger| Some((ledger.frozen.as_ref()?, ledger)));
         if let Some(((old, old_settings), ledger)) = before {
             let mut changed = changed(old, &plans);

@@ -25,16 +25,18 @@ impl Desk {
         };
         let section = details.as_ref().map_or("", |details| details.section.as_str());
         let dir = phase_dirs::find(&self.project.planning, &number.to_string());
-        let has =
-            |kind| dir.as_ref().is_some_and(|dir| dir.count(kind) > 0) && !self.is_unfinished(kind);
+        let has = |kind| -> Result<bool, EngineError> {
+            let is_there = dir.as_ref().is_some_and(|dir| dir.count(kind) > 0);
+            Ok(is_there && !self.is_unfinished(kind)?)
+        };
         let verification = self.verification()?;
         Ok(Found {
             settings: self.settings()?,
             goal: details.as_ref().and_then(|details| details.goal.clone()).unwrap_or_default(),
             criteria: details.as_ref().map(|d| d.success_criteria.clone()).unwrap_or_default(),
             skip_discuss: skips_discuss(section),
-            context: has(Artifact::Context),
-            research: has(Artifact::Research),
+            context: has(Artifact::Context)?,
+            research: has(Artifact::Research)?,
             plans: self.plans()?,
             verification,
         })
@@ -98,7 +100,7 @@ impl Desk {
         let Some(dir) = phase_dirs::find(&self.project.planning, &number) else {
             return Ok(Vec::new());
         };
-        if self.is_unfinished(Artifact::Plan) {
+        if self.is_unfinished(Artifact::Plan)? {
             return Ok(Vec::new());
         }
         let summaries: BTreeSet<_> = ids(&dir, Artifact::Summary).collect();

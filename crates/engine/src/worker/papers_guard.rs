@@ -37,11 +37,8 @@ impl Desk {
         let context = self.phase_dir().join(self.context_name());
         self.recover_context(&context)?;
         if self.cast(role)?.is_some() {
-            let (note, before) = (self.context_note(), disk::read(&context)?);
-            let dir = note.parent().unwrap_or(&note).to_path_buf();
-            disk::create_dir(&dir)?;
-            let bytes = serde_json::to_vec(&before).unwrap_or_default();
-            Writer::open_dir(&dir, WAIT_DEFAULT)?.replace(&note, &bytes)?;
+            let before = serde_json::to_vec(&disk::read(&context)?).unwrap_or_default();
+            disk::put(&self.context_note(), &before)?;
             failpoint::reach("paper.guarded");
         }
         let shared = SHARED.iter().map(|name| self.project.planning.join(name));
@@ -107,10 +104,8 @@ impl Desk {
     fn recover_context(&self, context: &Path) -> Result<(), EngineError> {
         let Some(note) = disk::read(&self.context_note())? else { return Ok(()) };
         // What a person has changed in the main worktree since is brought here, and counts.
-        let root = self.site.project.planning.join("phases").join(&self.dir_name);
-        let (root, now) = (disk::read(&root.join(self.context_name()))?, disk::read(context)?);
-        let is_of_root = root.is_some() && root == now;
-        if let (Ok(before), false) = (serde_json::from_slice::<Option<Vec<u8>>>(&note), is_of_root)
+        if let Ok(before) = serde_json::from_slice::<Option<Vec<u8>>>(&note)
+            && !self.is_of_root(context)?
         {
             self.restore_paper(context, before.as_deref())?;
         }
@@ -120,8 +115,7 @@ impl Desk {
     fn forget_context(&self) -> Result<(), EngineError> {
         let note = self.context_note();
         if disk::read(&note)?.is_some() {
-            let dir = note.parent().unwrap_or(&note);
-            Writer::open_dir(dir, WAIT_DEFAULT)?.remove_file(&note)?;
+            disk::remove(&note)?;
             failpoint::reach("paper.released");
         }
         Ok(())

@@ -9,6 +9,7 @@ use mow_store::{disk, phase_dirs};
 
 use super::desk::Desk;
 use crate::EngineError;
+use crate::job;
 
 impl Desk {
     /// Returns what a role is told; values on top of those that all roles have.
@@ -18,19 +19,15 @@ impl Desk {
         round: u32,
         more: &[(Variable, String)],
     ) -> Result<String, EngineError> {
-        let failed = |message: String| EngineError::refused(message, "repair the file");
-        let prompt = Prompt::find(role.name());
-        let prompt =
-            prompt.ok_or_else(|| failed(format!("there is no text for the {}", role.name())))?;
-        // A text that belongs to the project is the main root's: no agent of this phase wrote it.
-        let own = self.site.project.root.join(prompt.own_file());
-        let own = disk::read(&own)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let prompt = Prompt::find(role.name()).ok_or_else(|| {
+            let message = format!("there is no text for the {}", role.name());
+            EngineError::refused(message, "repair the file")
+        })?;
         let mut values = self.values(role, round)?;
         for (variable, value) in more {
             values = values.with(*variable, value);
         }
-        mow_prompts::render(prompt, own.as_deref(), &values)
-            .map_err(|error| failed(error.to_string()))
+        job::prompt(&self.site, prompt, &values)
     }
 
     fn values(&self, role: Role, round: u32) -> Result<Values, EngineError> {
@@ -87,17 +84,8 @@ impl Desk {
         let entries = self.brief.answers.iter().map(|answer| {
             format!("Question: {}\nAnswer: {}\n", answer.question.trim(), answer.text.trim())
         });
-        self.write_beside_logs(&path, &entries.collect::<Vec<_>>().join("\n"))?;
+        disk::put(&path, entries.collect::<Vec<_>>().join("\n").as_bytes())?;
         Ok(path.display().to_string())
-    }
-
-    /// Writes a file for agents beside the logs.
-    pub(super) fn write_beside_logs(&self, path: &Path, text: &str) -> Result<(), EngineError> {
-        let dir = path.parent().unwrap_or(path);
-        disk::create_dir(dir)?;
-        let writer = disk::Writer::open_dir(dir, disk::WAIT_DEFAULT)?;
-        writer.replace(path, text.as_bytes())?;
-        Ok(())
     }
 
     /// Returns what the newest checkpoint of the phase says about why it ended.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::disk;
 use serde::{Deserialize, Serialize};
 
 use super::desk::Desk;
@@ -38,21 +38,15 @@ impl Desk {
 
     /// Remembers a session.
     pub(super) fn keep_session(&self, work: &str, kept: &Kept) -> Result<(), EngineError> {
-        let (file, bytes) = (self.session_file(work), serde_json::to_vec(kept));
-        let dir = file.parent().unwrap_or(&file).to_path_buf();
-        disk::create_dir(&dir)?;
-        let writer = Writer::open_dir(&dir, WAIT_DEFAULT)?;
-        writer.replace(&file, &bytes.unwrap_or_default())?;
+        let bytes = serde_json::to_vec(kept).unwrap_or_default();
+        disk::put(&self.session_file(work), &bytes)?;
         failpoint::reach("session.kept");
         Ok(())
     }
 
     /// Forgets a session: the next job begins a new one.
     pub(super) fn forget_session(&self, work: &str) -> Result<(), EngineError> {
-        let file = self.session_file(work);
-        let dir = file.parent().unwrap_or(&file).to_path_buf();
-        disk::create_dir(&dir)?;
-        Writer::open_dir(&dir, WAIT_DEFAULT)?.remove_file(&file)?;
+        disk::remove(&self.session_file(work))?;
         failpoint::reach("session.forgotten");
         Ok(())
     }

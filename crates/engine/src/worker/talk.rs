@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use super::agent::Work;
 use super::desk::Desk;
-use super::permission::{self, Rule};
 use super::session::Kept;
 use crate::EngineError;
 use crate::cast::Cast;
+use crate::job;
 use crate::peer::Ear;
+use crate::permission::{self, Rule};
 use crate::tools::{self, PEER_SEND, REPORT, TAKEN};
 
 /// The answers to an agent that wants to do something.
@@ -118,12 +119,7 @@ impl Counterpart for Talk<'_> {
                 self.session = Some(session);
             }
             Event::Usage(used) => {
-                self.used += Money {
-                    input: used.input,
-                    output: used.output,
-                    cached: used.cached,
-                    micro_usd: used.usd.map_or(0, Money::micro),
-                };
+                self.used += job::money(&used);
             }
             Event::Sign(sign) => self.desk.sign(sign),
             Event::Text(_) | Event::Tool { .. } | Event::Retry { .. } => {}

@@ -3,7 +3,7 @@
 //! Whoever is killed may have written one plan of two. A mark says that somebody is at it; what was
 //! written under a mark whose role is gone is kept under a rescue ref, and the role begins again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mow_core::worker::{Outcome, Role};
 use mow_host::rescue;
@@ -15,20 +15,26 @@ use crate::EngineError;
 
 impl Desk {
     /// Returns whether papers of this kind are not whole, since their role is still at them or died.
-    pub(super) fn is_unfinished(&self, kind: Artifact) -> bool {
+    pub(super) fn is_unfinished(&self, kind: Artifact) -> Result<bool, EngineError> {
         let is_at_it = |role: Role| wrote(role) == Some(kind) && self.mark_of(role).exists();
-        Role::ALL.into_iter().any(is_at_it) && !self.is_of_root(kind)
+        Ok(Role::ALL.into_iter().any(is_at_it) && !self.are_of_root(kind)?)
     }
 
-    /// Returns whether the papers are those of the main worktree: then a person wrote them there.
-    fn is_of_root(&self, kind: Artifact) -> bool {
+    /// Returns whether a paper is just as in the main worktree: then a person wrote it there.
+    pub(super) fn is_of_root(&self, path: &Path) -> Result<bool, EngineError> {
         let root = self.site.project.planning.join("phases").join(&self.dir_name);
-        let is_same = |path: &PathBuf| {
-            let there = path.file_name().map(|name| disk::read(&root.join(name)));
-            matches!((there, disk::read(path)), (Some(Ok(Some(a))), Ok(Some(b))) if a == b)
-        };
+        let there = disk::read(&root.join(path.file_name().unwrap_or_default()))?;
+        Ok(there.is_some() && there == disk::read(path)?)
+    }
+
+    fn are_of_root(&self, kind: Artifact) -> Result<bool, EngineError> {
         let papers = self.papers_of(kind);
-        !papers.is_empty() && papers.iter().all(is_same)
+        for path in &papers {
+            if !self.is_of_root(path)? {
+                return Ok(false);
+            }
+        }
+        Ok(!papers.is_empty())
     }
 
     /// Marks that a role begins with papers that are not there yet; half of them is put aside.
@@ -37,16 +43,13 @@ impl Desk {
         let mark = self.mark_of(role);
         if mark.exists() {
             // Who waits for a person goes on with what it wrote.
-            let stays = self.waits(role)? || self.is_of_root(kind);
+            let stays = self.waits(role)? || self.are_of_root(kind)?;
             return if stays { Ok(()) } else { self.put_aside(role, kind) };
         }
         if !self.papers_of(kind).is_empty() {
             return Ok(());
         }
-        let dir = mark.parent().unwrap_or(&mark);
-        disk::create_dir(dir)?;
-        Writer::open_dir(dir, WAIT_DEFAULT)?.replace(&mark, b"")?;
-        Ok(())
+        Ok(disk::put(&mark, b"")?)
     }
 
     /// Takes the mark away from papers that are whole, and the papers with it where they are not.
@@ -58,8 +61,7 @@ impl Desk {
             Outcome::Asked { .. } if self.waits(role)? => return Ok(()),
             _ => self.put_aside(role, kind)?,
         }
-        Writer::open_dir(mark.parent().unwrap_or(&mark), WAIT_DEFAULT)?.remove_file(&mark)?;
-        Ok(())
+        Ok(disk::remove(&mark)?)
     }
 
     fn waits(&self, role: Role) -> Result<bool, EngineError> {

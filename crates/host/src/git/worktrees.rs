@@ -63,6 +63,13 @@ pub fn parse_worktrees(output: &[u8]) -> Vec<Worktree> {
     worktrees
 }
 
+/// Returns whether a path, as git names it, is a directory or below it.
+pub(crate) fn is_below(path: &[u8], dir: &[u8]) -> bool {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    let rest = path.strip_prefix(dir);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
 /// Splits names that end with NUL bytes.
 pub fn parse_names(output: &[u8]) -> Vec<String> {
     let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());

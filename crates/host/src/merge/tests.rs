@@ -235,12 +235,6 @@ fn what_does_not_exist_is_said() {
 }
 
 #[test]
-fn prefixes_end_at_slashes() {
-    assert!(is_below("a/b", "a") && is_below("a/b", "a/") && is_below("a", "a"));
-    assert!(!is_below("ab", "a") && !is_below("ab/c", "a/"));
-}
-
-#[test]
 fn what_was_left_out_is_kept_on_top_of_the_merge_once() {
     let repository = repository();
     let merge_job = job(&repository);

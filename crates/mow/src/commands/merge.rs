@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
 use mow_engine::EngineError;
 use mow_engine::lead::{ByHand, HandOutcome, Handled, by_hand};
@@ -194,7 +195,7 @@ impl Told {
 }
 
 fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> Output {
-    let Handled { target, phases, behind } = handled;
+    let Handled { target, phases, behind, spent } = handled;
     let mut told: Vec<_> = phases
         .into_iter()
         .map(|(number, branch, outcome)| Told::of(&number, branch, outcome))
@@ -207,12 +208,16 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
         let all = json!({
             "into": target, "dry_run": args.dry_run, "phases": told,
             "followed": !args.dry_run && reason.is_none(), "reason": reason, "command": command,
+            "spent": spent.iter().map(used).collect::<Vec<_>>(),
         });
         format!("{all:#}\n")
     } else {
         let mut text: String = told.iter().map(|told| line(told, &target, args.dry_run)).collect();
         if told.is_empty() {
             text.push_str("There are no worktrees of phases.\n");
+        }
+        for (number, spent) in spent {
+            let _ = writeln!(text, "Phase {number}: {}.", spent.sentence());
         }
         if let (Some(reason), Some(command)) = (reason, command) {
             let _ = writeln!(text, "{target} did not follow: {}", fit(&reason, usize::MAX));
@@ -221,6 +226,13 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
         text
     };
     if findings { Output::Findings(text) } else { Output::Text(text) }
+}
+
+/// What an agent used that settled a phase's conflicts.
+fn used((number, spent): &(PhaseNumber, Spent)) -> serde_json::Value {
+    let mut all = json!(spent);
+    all["phase"] = json!(number.to_string());
+    all
 }
 
 fn line(told: &Told, target: &str, dry: bool) -> String {

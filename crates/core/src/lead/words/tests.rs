@@ -4,6 +4,7 @@ use super::*;
 use crate::item::{Ask, Item, ItemKind};
 use crate::lead::Scope;
 use crate::machine::Machine;
+use crate::money::Money;
 
 fn number(text: &str) -> PhaseNumber {
     PhaseNumber::parse(text).unwrap()
@@ -78,8 +79,8 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
     let begin = |lead: &mut Lead, id: u64, effect: Effect| {
         lead.apply(&Event::Intended { id, effect }, 0);
     };
-    let (phase, onto) = (number("2"), commit.clone());
-    begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto });
+    let (phase, onto, spent) = (number("2"), commit.clone(), Money::default());
+    begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto, spent });
     begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
     let merged = told(0, Outcome::Merged { commit, note: "a note".to_owned() }).unwrap();

@@ -38,7 +38,7 @@ impl Sim {
                 }
                 Outcome::Done
             }
-            Effect::Merge { phase, attempt, commit, onto } => {
+            Effect::Merge { phase, attempt, commit, onto, .. } => {
                 self.merge((*phase, *attempt), commit, onto)
             }
             Effect::Follow { .. } if self.dice.below(6) == 0 => Outcome::Refused {

@@ -75,3 +75,10 @@ fn a_stash_is_kept_and_dropped_by_its_commit() {
     git.stash_drop("0123").unwrap();
     assert_eq!(git.stashes().unwrap(), [second]);
 }
+
+#[test]
+fn directories_end_at_slashes() {
+    let is_below = |path: &str, dir: &str| super::is_below(path.as_bytes(), dir.as_bytes());
+    assert!(is_below("a/b", "a") && is_below("a/b", "a/") && is_below("a", "a"));
+    assert!(!is_below("ab", "a") && !is_below("ab/c", "a/"));
+}

@@ -54,27 +54,20 @@ fn subject(input: &Value) -> String {
     }
 }
 
-/// Says whether a star may stand for a text.
-type Star = fn(&str) -> bool;
+fn fits(rule: &str, (tool, what): (&str, &str), allows: bool) -> bool {
+    let Some((name, rest)) = rule.split_once('(') else { return rule == tool };
+    let pattern = rest.strip_suffix(')').unwrap_or(rest);
+    let Some(stars) = stars(pattern, what).filter(|_| name == tool) else { return false };
+    // `src/.*` is not `src/../..`: a part of the dots may be the rule's.
+    let is_inside = leads_up(pattern) || !leads_up(what);
+    !allows || is_inside && stars.into_iter().all(is_harmless)
+}
 
 /// Returns whether a text is nothing that a shell takes for another command, or for a file to write.
 fn is_harmless(text: &str) -> bool {
     !text.contains([';', '&', '|', '<', '>', '`', '\n', '\r'])
         && !text.contains("$(")
         && !leads_up(text)
-}
-
-fn fits(rule: &str, (tool, what): (&str, &str), allows: bool) -> bool {
-    match rule.split_once('(') {
-        None => rule == tool,
-        Some((name, rest)) => {
-            let pattern = rest.strip_suffix(')').unwrap_or(rest);
-            let star: Star = if allows { is_harmless } else { |_| true };
-            // `src/.*` is not `src/../..`: a part of the dots may be the rule's.
-            let is_inside = !allows || leads_up(pattern) || !leads_up(what);
-            name == tool && is_inside && matches(&parts(pattern), what, star)
-        }
-    }
 }
 
 /// Returns whether a path in a text leads out of where it seems to be.
@@ -98,16 +91,18 @@ fn parts(pattern: &str) -> Vec<String> {
     parts
 }
 
-fn matches(parts: &[String], text: &str, star: Star) -> bool {
-    let [first, middle @ .., last] = parts else {
-        return parts.first().is_some_and(|only| only == text);
+/// Returns what the stars of a pattern stand for in a text; `None` when it does not fit.
+fn stars<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let parts = parts(pattern);
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return parts.first().is_some_and(|only| only == text).then(Vec::new);
     };
-    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
+    let (mut rest, mut stars) = (text.strip_prefix(first.as_str())?, Vec::new());
     for part in middle {
-        let Some(at) = rest.find(part.as_str()).filter(|at| star(&rest[..*at])) else {
-            return false;
-        };
-        rest = &rest[at + part.len()..];
+        let (star, behind) = rest.split_once(part.as_str())?;
+        stars.push(star);
+        rest = behind;
     }
-    rest.strip_suffix(last.as_str()).is_some_and(star)
+    stars.push(rest.strip_suffix(last.as_str())?);
+    Some(stars)
 }
