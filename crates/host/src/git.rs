@@ -8,6 +8,7 @@ pub(crate) mod flagged;
 pub(crate) mod index;
 mod layout;
 pub(crate) mod locks;
+pub(crate) mod plain;
 mod worktrees;
 
 use std::ffi::{OsStr, OsString};

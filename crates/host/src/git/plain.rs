@@ -1,0 +1,98 @@
+//! Repositories that are plain enough to be read and written in our own process.
+//!
+//! Starting git takes longer than most of what it is asked for. What is done here leaves behind
+//! what git would have left: the same objects, references, reflogs, entries of the index. Whatever
+//! looks unusual, fails, or gives the user's own programs a say is `None`, and then git itself is
+//! asked. So a failure here must leave nothing behind but objects that nobody refers to.
+
+mod who;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use gix::bstr::ByteSlice;
+use gix::open::Permissions;
+use gix::sec::Permission;
+
+use super::{Git, layout::Layout};
+
+/// What `extensions.` may say of a repository whose files lie where they always did.
+const KNOWN_EXTENSIONS: [&str; 2] = ["objectformat", "worktreeconfig"];
+/// The variable that names the settings of the whole machine.
+pub const SYSTEM_VARIABLE: &str = "GIT_CONFIG_SYSTEM";
+
+/// A plain repository, as one of its worktrees sees it.
+pub(crate) struct Plain {
+    repo: gix::Repository,
+    layout: Layout,
+}
+
+impl Git {
+    /// Opens the repository in our own process; `None` where git itself is to be asked.
+    pub(crate) fn plain(&self) -> Option<Plain> {
+        // Whoever names an index of its own means git's.
+        if self.env.iter().any(|(name, _)| *name == "GIT_INDEX_FILE") {
+            return None;
+        }
+        let layout = self.layout()?;
+        let mut permissions = Permissions::all();
+        permissions.env.objects = Permission::Deny;
+        // Which settings are the whole machine's is known to git alone.
+        permissions.config.git_binary = false;
+        let mut options = gix::open::Options::default()
+            .permissions(permissions)
+            .strict_config(true)
+            .open_path_as_is(true)
+            .bail_if_untrusted(true);
+        if let Some(file) = self.system_settings() {
+            options = options.system_config_path(file);
+        }
+        let plain = Plain { repo: options.open(&layout.own).ok()?.to_thread_local(), layout };
+        plain.is_usual().then_some(plain)
+    }
+
+    /// Returns where git reads the settings of the whole machine, if it reads any. Asked once: that
+    /// is decided when git is built.
+    pub fn system_settings(&self) -> Option<PathBuf> {
+        static FILE: OnceLock<Option<OsString>> = OnceLock::new();
+        let file = FILE.get_or_init(|| {
+            let set = env::var_os(SYSTEM_VARIABLE);
+            set.or_else(|| Some(self.ask(&["var", SYSTEM_VARIABLE]).ok()?.text().into()))
+        });
+        file.as_ref().filter(|file| !file.is_empty()).map(PathBuf::from)
+    }
+}
+
+impl Plain {
+    /// Returns whether the repository is stored in the usual way, and nothing stands for something
+    /// else in it.
+    fn is_usual(&self) -> bool {
+        let config = self.repo.config_snapshot();
+        let mut extensions = config.plumbing().sections_by_name("extensions").into_iter().flatten();
+        let common = &self.layout.common;
+        let is_known =
+            |name: String| KNOWN_EXTENSIONS.contains(&name.to_ascii_lowercase().as_str());
+        extensions.all(|section| section.value_names().map(|name| name.to_string()).all(is_known))
+            && self.repo.object_hash() == gix::hash::Kind::Sha1
+            && self.repo.common_dir().canonicalize().is_ok_and(|dir| dir == *common)
+            && !common.join("info/grafts").exists()
+            && !common.join("refs/replace").exists()
+            && !is_named_in(&common.join("packed-refs"), b" refs/replace/")
+            && !is_set(&config, "core.sharedRepository")
+            && !is_set(&config, "core.fsync")
+            && !is_set(&config, "core.fsyncObjectFiles")
+    }
+}
+
+fn is_set(config: &gix::config::Snapshot<'_>, key: &str) -> bool {
+    config.string(key).is_some()
+}
+
+fn is_named_in(file: &Path, words: &[u8]) -> bool {
+    fs::read(file).is_ok_and(|text| text.contains_str(words))
+}
+
+#[cfg(test)]
+mod tests;

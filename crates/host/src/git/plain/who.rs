@@ -1,0 +1,76 @@
+//! In whose name a commit is made, and when, as git finds it out.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use gix::actor::{Signature, date::Time};
+use gix::bstr::{BString, ByteSlice};
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::{Plain, is_set};
+
+/// Where the names of time zones stand for files.
+const ZONES: &str = "/usr/share/zoneinfo";
+const LOCAL_ZONE: &str = "/etc/localtime";
+
+/// What git cuts off at both ends of names.
+const CRUD: &[u8] = b".,:;<>\"\\'";
+
+impl Plain {
+    /// Returns the author and the committer of a commit that is made now.
+    pub(super) fn people(&self) -> Option<[Signature; 2]> {
+        let config = self.repo.config_snapshot();
+        let mut dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].iter().map(env::var_os);
+        if dates.any(|date| date.is_some()) || is_set(&config, "i18n.commitEncoding") {
+            return None;
+        }
+        let time = now()?;
+        let person = |variable: &str, role: &str| {
+            let part = |part: &str, key: &str| {
+                let set = env::var(format!("GIT_{variable}_{part}")).ok().map(BString::from);
+                let configured = |section: &str| config.string(format!("{section}.{key}").as_str());
+                clean(&set.or_else(|| configured(role)).or_else(|| configured("user"))?)
+            };
+            Some(Signature { name: part("NAME", "name")?, email: part("EMAIL", "email")?, time })
+        };
+        Some([person("AUTHOR", "author")?, person("COMMITTER", "committer")?])
+    }
+}
+
+/// Returns a name without what git leaves away; `None` when that is all of it.
+fn clean(name: &BString) -> Option<BString> {
+    let is_crud = |byte: &u8| *byte <= b' ' || CRUD.contains(byte);
+    let from = name.iter().position(|byte| !is_crud(byte))?;
+    let to = name.iter().rposition(|byte| !is_crud(byte))?;
+    let kept = name[from..=to].iter().copied().filter(|byte| !b"<>\n".contains(byte));
+    Some(kept.collect::<Vec<u8>>().into()).filter(|name: &BString| name.find_byte(0).is_none())
+}
+
+/// Returns the time, with the distance of the local zone.
+fn now() -> Option<Time> {
+    let now = Timestamp::now();
+    let offset = zone()?.to_offset(now).seconds();
+    // Git counts whole minutes.
+    Some(Time { seconds: now.as_second(), offset: offset - offset % 60 })
+}
+
+/// Reads the local time zone. A library would list all zones there are to find one.
+fn zone() -> Option<TimeZone> {
+    let file = match env::var_os("TZ") {
+        None => PathBuf::from(LOCAL_ZONE),
+        Some(name) => {
+            let name = name.into_string().ok()?;
+            let name = name.strip_prefix(':').unwrap_or(&name);
+            if name.is_empty() || name == "UTC" {
+                return Some(TimeZone::UTC);
+            }
+            Path::new(ZONES).join(name)
+        }
+    };
+    match fs::read(&file) {
+        Ok(bytes) => TimeZone::tzif("local", &bytes).ok(),
+        // Without that file, the system's clock is the zone.
+        Err(_) if file == Path::new(LOCAL_ZONE) && !file.exists() => Some(TimeZone::UTC),
+        Err(_) => None,
+    }
+}
