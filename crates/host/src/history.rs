@@ -1,4 +1,5 @@
-//! What commits say in their trailers and what they changed, read with one call of git.
+//! What commits say in their trailers and what they changed, read in our own process where they
+//! are a plain line ([`crate::git::plain`]), or else with one call of git.
 //!
 //! Nothing here writes anything. Who only looks for a trailer does not pay for the changes.
 
@@ -38,7 +39,7 @@ pub struct Change {
     /// Its name below the top of the repository.
     pub path: String,
     /// What it was and what it is, each as git writes its kind and its content.
-    sides: [(String, String); 2],
+    pub(crate) sides: [(String, String); 2],
 }
 
 impl Change {
@@ -63,6 +64,14 @@ impl History {
         if base == tip {
             return Ok(Self::default());
         }
+        if let Some(commits) = git.plain().and_then(|plain| plain.line(base, tip, true)) {
+            return Ok(Self { commits, is_based: true });
+        }
+        Self::ask(git, base, tip)
+    }
+
+    /// Reads the same with git.
+    pub(crate) fn ask(git: &Git, base: &str, tip: &str) -> Result<Self, GitError> {
         let range = format!("{base}..{tip}");
         let raw = ["--raw", "--no-abbrev", "--no-renames", "--no-diff-merges", &range];
         let (edge, commits): (Vec<_>, Vec<_>) =
@@ -154,8 +163,19 @@ pub(crate) fn find_trailers(
         one.trailers.iter().any(|(own, said)| own == key && said == value)
     };
     let has_all = |one: &Trailed| wanted.iter().all(|pair| carries(one, pair));
-    let mut commits = trailed(git, which)?.into_iter();
+    let mut commits = match plain_line(git, which) {
+        Some(line) => line,
+        None => trailed(git, which)?,
+    }
+    .into_iter();
     Ok(commits.find(|one| !one.is_boundary && has_all(one)).map(|one| one.commit))
+}
+
+/// Reads `base..tip` without git.
+fn plain_line(git: &Git, which: &[&str]) -> Option<Vec<Trailed>> {
+    let [range] = which else { return None };
+    let (base, tip) = range.split_once("..")?;
+    git.plain()?.line(base, tip, false)
 }
 
 /// Reads the lines of a paragraph of trailers.

@@ -5,6 +5,12 @@
 //! looks unusual, fails, or gives the user's own programs a say is `None`, and then git itself is
 //! asked. So a failure here must leave nothing behind but objects that nobody refers to.
 
+mod history;
+#[cfg(test)]
+mod invented;
+mod merge;
+mod objects;
+mod seal;
 mod who;
 
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What `git merge-tree` made of two commits, and of which kind each conflict is.
+//! What `git merge-tree` makes of two commits, and of which kind each conflict is.
 //!
 //! The kinds come from the versions that git lists and from its words for programs, never from its
 //! sentences for people.
@@ -104,6 +104,9 @@ impl Versions {
 
 /// Merges two commits in memory; attributes are those of the first.
 pub(super) fn merge_tree(git: &Git, ours: &str, theirs: &str) -> Result<Merged, GitError> {
+    if let Some(tree) = git.plain().and_then(|plain| plain.merge(ours, theirs)) {
+        return Ok(Merged { tree, conflicts: Vec::new() });
+    }
     // Otherwise it would depend on what happens to be checked out.
     let git = git.with_env("GIT_ATTR_SOURCE", ours);
     let args = ["merge-tree", "--write-tree", "-z", "--messages", ours, theirs];

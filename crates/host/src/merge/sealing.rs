@@ -21,11 +21,14 @@ pub(super) fn commit_tree(
     parents: &[&str],
     message: &str,
 ) -> Result<String, MergeError> {
+    // Unlike `git commit`, `git commit-tree` does not look at the setting itself.
+    let sign = signs(git)?;
+    if !sign && let Some(commit) = git.seal_plainly(tree, parents, message) {
+        return Ok(commit);
+    }
     let mut args = vec!["commit-tree", tree];
     args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
     args.extend(["-F", "-"]);
-    // Unlike `git commit`, this command does not look at the setting itself.
-    let sign = signs(git)?;
     if sign {
         args.push("-S");
     }

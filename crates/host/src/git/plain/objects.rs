@@ -1,0 +1,117 @@
+//! Objects, written so that they are on the disk before anybody can find them, and trees and
+//! commits, read in the one form that git writes today.
+//!
+//! An object that is there already is neither written again nor looked at.
+
+#![expect(clippy::disallowed_methods, reason = "git's own files, which only this module writes")]
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, process};
+
+use gix::bstr::ByteSlice;
+use gix::objs::tree::{Entry, EntryKind};
+use gix::objs::{WriteTo, compute_hash, encode::loose_header};
+use gix::zlib::{Compression, stream::deflate};
+use gix::{Commit, ObjectId};
+
+use super::Plain;
+use crate::git::is_hash;
+
+/// Variables by which git sees other parents or other settings than are in the files.
+const REDIRECTIONS: [&str; 4] =
+    ["GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE", "GIT_CONFIG_PARAMETERS"];
+
+impl Plain {
+    /// Returns whether commits have the parents that they name.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.layout.common.join("shallow").exists()
+            && !REDIRECTIONS.iter().any(|name| env::var_os(name).is_some())
+    }
+
+    /// Returns the object of a name that is written out.
+    pub(super) fn id(name: &str) -> Option<ObjectId> {
+        is_hash(name.as_bytes()).then(|| ObjectId::from_hex(name.as_bytes()).ok())?
+    }
+
+    pub(super) fn commit(&self, id: ObjectId) -> Option<Commit<'_>> {
+        self.repo.find_commit(id).ok()
+    }
+
+    pub(super) fn parents(&self, id: ObjectId) -> Option<Vec<ObjectId>> {
+        let commit = self.commit(id)?;
+        let commit = commit.decode().ok()?;
+        Some(commit.parents().collect())
+    }
+
+    pub(super) fn tree_of(&self, commit: ObjectId) -> Option<ObjectId> {
+        Some(self.commit(commit)?.tree_id().ok()?.detach())
+    }
+
+    /// Reads a tree; `None` also where git would have written it otherwise.
+    pub(super) fn entries(&self, tree: ObjectId) -> Option<Vec<Entry>> {
+        if tree.is_empty_tree() {
+            return Some(Vec::new());
+        }
+        let tree = self.repo.find_tree(tree).ok()?;
+        let mut entries: Vec<Entry> = Vec::new();
+        for entry in tree.decode().ok()?.entries {
+            let mut entry = Entry::from(entry);
+            let kind = entry.mode.kind();
+            // Directories are there for the sake of files: git makes no empty ones.
+            let is_odd = entry.mode.value() != kind as u16
+                || (kind == EntryKind::Tree && entry.oid.is_empty_tree())
+                || entry.oid.is_null()
+                || entry.filename.is_empty()
+                || entry.filename.find_byte(b'/').is_some()
+                || entries.last().is_some_and(|last| *last >= entry);
+            if is_odd {
+                return None;
+            }
+            entry.mode = kind.into();
+            entries.push(entry);
+        }
+        Some(entries)
+    }
+
+    /// Writes an object. It has its name only when all of it is on the disk: after a power failure
+    /// git would take half of one for the whole, and never write it again.
+    pub(super) fn store(&self, object: &impl WriteTo) -> Option<ObjectId> {
+        let mut bytes = Vec::new();
+        object.write_to(&mut bytes).ok()?;
+        let kind = object.kind();
+        let id = compute_hash(self.repo.object_hash(), kind, &bytes).ok()?;
+        if self.repo.has_object(id) {
+            return Some(id);
+        }
+        let mut packed = deflate::Write::new(Vec::new(), Compression::BEST_SPEED);
+        packed.write_all(&loose_header(kind, bytes.len() as u64)).ok()?;
+        packed.write_all(&bytes).ok()?;
+        packed.flush().ok()?;
+        let hex = id.to_string();
+        let dir = self.layout.common.join("objects").join(&hex[..2]);
+        put(&dir, &hex[2..], &packed.into_inner()).ok().map(|()| id)
+    }
+}
+
+/// Writes a file under a name that git's housekeeping knows as a leftover, then gives it its own.
+fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    match fs::create_dir(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let unfinished = dir.join(format!("tmp_obj_{}_{number}", process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&unfinished)?;
+    let done = file.write_all(bytes).and_then(|()| file.sync_all());
+    let done = done.and_then(|()| fs::rename(&unfinished, dir.join(name)));
+    if done.is_err() {
+        // It may be there no more; what failed is told anyway.
+        fs::remove_file(&unfinished).ok();
+    }
+    done
+}
