@@ -12,7 +12,7 @@ use gix::lock::acquire::Fail;
 use super::files::{File, State};
 
 /// How long an agent's git may keep the index locked.
-const LOCKED_WITHIN: Duration = Duration::from_secs(5);
+const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// An index that nobody else may change.
 pub(super) struct Locked {

@@ -157,3 +157,110 @@ fn is_own_work(git: &Git, made: &Result<Option<String>, crate::commit::CommitErr
     fs::remove_file(file).ok();
     matches!(made, Ok(Some(_))) && !is_gits
 }
+
+/// Commits a changed file; tells whether our own process did.
+fn is_made_here(repository: &Repository) -> bool {
+    repository.write("file", "two\n");
+    let made = commit_paths(&repository.git, &Paths::All, "two", &[]);
+    is_own_work(&repository.git, &made)
+}
+
+#[test]
+fn whoever_has_a_say_in_a_commit_is_asked() {
+    assert!(is_made_here(&Repository::new()));
+    let settings = [
+        ("core.autocrlf", "input"),
+        ("core.fileMode", "false"),
+        ("core.ignoreCase", "true"),
+        ("core.sharedRepository", "group"),
+        ("core.fsync", "all"),
+        ("core.hooksPath", "own"),
+        ("core.attributesFile", "own/rules"),
+        ("i18n.commitEncoding", "latin1"),
+        ("extensions.preciousObjects", "true"),
+        ("hook.mine.command", "true"),
+    ];
+    for (key, value) in settings {
+        let repository = Repository::new();
+        repository.write("own/rules", "* text\n");
+        repository.say(&["config", key, value]);
+        let file = repository.root().join("own/rules");
+        if key == "core.attributesFile" {
+            repository.say(&["config", key, file.to_str().unwrap()]);
+        }
+        repository.commit("settings");
+        assert!(!is_made_here(&repository), "{key}");
+    }
+}
+
+#[test]
+fn files_in_git_s_directory_have_a_say_in_a_commit() {
+    for (name, text) in [
+        (".git/info/attributes", "*.txt filter=none\n"),
+        (".git/info/grafts", "\n"),
+        (".git/hooks/commit-msg", "#!/bin/sh\n"),
+        (".git/refs/replace/x", ""),
+        (".gitattributes", "* text=auto\n"),
+    ] {
+        let repository = Repository::new();
+        repository.write(name, text);
+        assert!(!is_made_here(&repository), "{name}");
+    }
+    let plain = Repository::new();
+    plain.write(".gitattributes", "*.rs diff=rust\n");
+    plain.write(".git/hooks/commit-msg.sample", "");
+    assert!(is_made_here(&plain));
+}
+
+#[test]
+fn a_signature_is_not_left_out() {
+    let repository = Repository::new();
+    for (key, value) in [("commit.gpgsign", "true"), ("gpg.program", "false")] {
+        repository.say(&["config", key, value]);
+    }
+    repository.write("file", "two\n");
+    commit_paths(&repository.git, &Paths::All, "two", &[]).unwrap_err();
+}
+
+#[test]
+fn a_detached_head_is_git_s() {
+    let repository = Repository::new();
+    repository.say(&["checkout", "-q", "--detach"]);
+    assert!(!is_made_here(&repository));
+    assert_eq!(repository.say(&["log", "--format=%s", "main"]), "first");
+}
+
+/// A file whose times and size are those that the index knows, though its content is another.
+#[test]
+fn a_file_that_changed_when_the_index_was_written_is_still_seen() {
+    let repository = Repository::new();
+    repository.say(&["config", "core.checkStat", "minimal"]);
+    repository.say(&["config", "core.trustctime", "false"]);
+    let at = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let set = |name: &str| {
+        let file = fs::File::options().write(true).open(repository.root().join(name)).unwrap();
+        file.set_modified(at).unwrap();
+    };
+    repository.write("racy", "one\n");
+    set("racy");
+    repository.commit("racy");
+    repository.write("racy", "two\n");
+    set("racy");
+    set(".git/index");
+    // Git itself would mark it, had it the chance to write the index.
+    let looks = ["--no-optional-locks", "diff", "--name-only"];
+    assert_eq!(repository.say(&looks), "racy");
+    repository.write("file", "two\n");
+    repository.git.plain().unwrap().commit(&[b"file"], "file").unwrap();
+    assert_eq!(repository.say(&["diff", "--name-only"]), "racy");
+}
+
+#[test]
+fn an_index_that_somebody_keeps_locked_is_left_alone() {
+    let repository = Repository::new();
+    repository.write(".git/index.lock", "");
+    repository.write("file", "two\n");
+    let plain = repository.git.plain().unwrap();
+    assert_eq!(plain.commit(&[b"file"], "two"), None);
+    assert_eq!(repository.say(&["log", "--format=%s"]), "first");
+}
