@@ -47,18 +47,25 @@ impl Git {
         permissions.env.objects = Permission::Deny;
         // Which settings are the whole machine's is known to git alone.
         permissions.config.git_binary = false;
+        let system = self.system_settings();
+        permissions.config.system = system.is_some();
         let mut options = gix::open::Options::default()
             .permissions(permissions)
             .strict_config(true)
             .open_path_as_is(true)
             .bail_if_untrusted(true);
-        let system = self.system_settings();
         if let Some(file) = &system {
             options = options.system_config_path(file);
         }
         let repo = options.open(&layout.own).ok()?.to_thread_local();
         let plain = Plain { repo, layout, system };
         plain.is_usual().then_some(plain)
+    }
+
+    /// Returns the variable that spares a process which we start to ask for the machine's settings.
+    pub fn settings_variable(&self) -> Option<(&'static str, String)> {
+        let file = self.system_settings()?.into_os_string().into_string().ok()?;
+        Some((SYSTEM_VARIABLE, file))
     }
 
     /// Returns where git reads the settings of the whole machine, if it reads any. Asked once: that

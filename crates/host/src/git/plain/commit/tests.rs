@@ -49,7 +49,7 @@ fn disturb(dice: &mut Dice, git: &Git) {
         }
         5 => drop(fs::remove_file(&path)),
         6 => {
-            drop(fs::remove_dir_all(path.parent().filter(|dir| *dir != git.dir()).unwrap_or(&path)))
+            fs::remove_dir_all(path.parent().filter(|dir| *dir != git.dir()).unwrap_or(&path)).ok();
         }
         7 => drop(Command::new("chmod").args(["+x"]).arg(&path).output()),
         8 => {
