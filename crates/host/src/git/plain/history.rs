@@ -42,7 +42,7 @@ impl Plain {
             if line.len() == LINE_MAX {
                 return None;
             }
-            let commit = self.commit(at)?;
+            let commit = self.found(at)?;
             let commit = commit.decode().ok()?;
             let parents: Vec<ObjectId> = commit.parents().collect();
             let [parent] = parents[..] else { return None };

@@ -37,18 +37,18 @@ impl Plain {
         is_hash(name.as_bytes()).then(|| ObjectId::from_hex(name.as_bytes()).ok())?
     }
 
-    pub(super) fn commit(&self, id: ObjectId) -> Option<Commit<'_>> {
+    pub(super) fn found(&self, id: ObjectId) -> Option<Commit<'_>> {
         self.repo.find_commit(id).ok()
     }
 
     pub(super) fn parents(&self, id: ObjectId) -> Option<Vec<ObjectId>> {
-        let commit = self.commit(id)?;
+        let commit = self.found(id)?;
         let commit = commit.decode().ok()?;
         Some(commit.parents().collect())
     }
 
     pub(super) fn tree_of(&self, commit: ObjectId) -> Option<ObjectId> {
-        Some(self.commit(commit)?.tree_id().ok()?.detach())
+        Some(self.found(commit)?.tree_id().ok()?.detach())
     }
 
     /// Reads a tree; `None` also where git would have written it otherwise.
