@@ -51,7 +51,7 @@ impl Plain {
             }
             let pairs = parse_trailers(trailers(commit.message)?).into_iter();
             let trailers = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let changes = if with_changes { self.changed([parent, at])? } else { Vec::new() };
+            let changes = if with_changes { self.differing([parent, at])? } else { Vec::new() };
             line.push(Trailed {
                 commit: at.to_string(),
                 parents: vec![parent.to_string()],
@@ -65,7 +65,7 @@ impl Plain {
     }
 
     /// Lists what differs between two commits, in git's order.
-    pub(super) fn changed(&self, commits: [ObjectId; 2]) -> Option<Vec<Changed>> {
+    pub(super) fn differing(&self, commits: [ObjectId; 2]) -> Option<Vec<Changed>> {
         let [old, new] = commits;
         let mut all = Vec::new();
         let trees = [Some(self.tree_of(old)?), Some(self.tree_of(new)?)];

@@ -37,7 +37,7 @@ impl Plain {
     /// Returns whether one commit has all files of another, each of the same kind, and the same
     /// rules.
     fn only_grew(&self, from: ObjectId, to: ObjectId) -> Option<bool> {
-        let all = self.changed([from, to])?;
+        let all = self.differing([from, to])?;
         Some(all.iter().all(|change| {
             let name = change.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
             let is_rule = RULES.iter().any(|rule| name.eq_ignore_ascii_case(rule));
