@@ -7,8 +7,8 @@
 
 mod commit;
 mod files;
-mod folder;
 mod index;
+mod look;
 mod who;
 
 use std::ffi::OsString;
