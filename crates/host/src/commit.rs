@@ -101,10 +101,14 @@ pub fn commit_paths(
     head(worktree)?;
     let message = with_trailers(message, trailers);
     let plain = worktree.plain();
-    if let (Some(plain), Paths::Folder(dir)) = (&plain, paths)
-        && let Some(commit) = plain.commit_folder(dir, &message)
-    {
-        return Ok(Some(commit));
+    if let Some((plain, changed)) = plain.as_ref().and_then(|it| Some((it, it.changed(paths)?))) {
+        let changed: Vec<_> = changed.iter().map(|path| path.as_slice()).collect();
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        if let Some(commit) = plain.commit(&changed, &message) {
+            return Ok(Some(commit));
+        }
     }
     let changed = match whole_folder(worktree, paths) {
         Some(whole) if worktree.ask_with(&add(), &whole)?.success => whole,
@@ -159,6 +163,11 @@ fn commit_added(
         return Ok(None);
     }
     Err(refused(worktree, &answer)?)
+}
+
+/// Returns whether there is nothing to commit, where that can be told without git.
+pub fn is_clean(worktree: &Git, paths: &Paths) -> Option<bool> {
+    Some(worktree.plain()?.changed(paths)?.is_empty())
 }
 
 /// Returns why a commit failed.

@@ -7,11 +7,11 @@
 
 mod commit;
 mod files;
-mod folder;
 mod history;
 mod index;
 #[cfg(test)]
 mod invented;
+mod look;
 mod merge;
 mod objects;
 mod seal;

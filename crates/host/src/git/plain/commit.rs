@@ -18,13 +18,6 @@ const IN_PROGRESS: [&str; 6] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "MERGE_MSG", "MERGE_RR"];
 
 impl Plain {
-    /// Commits what changed below a directory.
-    pub(crate) fn commit_folder(&self, dir: &str, message: &str) -> Option<String> {
-        let changed = self.changed_below(dir)?;
-        let changed: Vec<_> = changed.iter().map(|path| path.as_slice()).collect();
-        self.commit(&changed, message)
-    }
-
     /// Commits these files and nothing else, also where more is staged; `None` where git is to do
     /// it, also when they are the same as in the last commit.
     pub(crate) fn commit(&self, paths: &[&[u8]], message: &str) -> Option<String> {
@@ -36,7 +29,7 @@ impl Plain {
         let (name, head) = self.branch()?;
         let files = self.files(paths)?;
         let mut index = Locked::take(&self.layout.own.join("index"))?;
-        index.set(&files)?;
+        index.set(self, &files)?;
         let before = self.repo.find_commit(head).ok()?.tree_id().ok()?.detach();
         let tree = self.changed_tree(before, &files)?;
         if tree == before {

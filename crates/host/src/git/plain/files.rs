@@ -63,11 +63,19 @@ impl Plain {
     }
 
     fn state(&self, path: &Path) -> Option<State> {
-        let about = match fs::symlink_metadata(path) {
-            Ok(about) => about,
+        match fs::symlink_metadata(path) {
             Err(error) if is_absent(&error) => return Some(State::Gone),
             Err(_) => return None,
-        };
+            Ok(_) => {}
+        }
+        let (kind, bytes, stat) = self.content(path)?;
+        let object = self.repo.write_blob(bytes).ok()?.detach();
+        Some(State::There { kind, object, stat })
+    }
+
+    /// Reads a file or a link.
+    pub(super) fn content(&self, path: &Path) -> Option<(EntryKind, Vec<u8>, Stat)> {
+        let about = fs::symlink_metadata(path).ok()?;
         let (kind, bytes) = if about.is_symlink() {
             (EntryKind::Link, fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec())
         } else if about.is_file() && about.len() <= FILE_BYTES_MAX {
@@ -78,17 +86,13 @@ impl Plain {
             return None;
         };
         let stat = stat_of(path)?;
-        // It changed while it was read.
-        if !is_same(&about, &fs::symlink_metadata(path).ok()?) {
-            return None;
-        }
-        let object = self.repo.write_blob(bytes).ok()?.detach();
-        Some(State::There { kind, object, stat })
+        // It may have changed while it was read.
+        is_same(&about, &fs::symlink_metadata(path).ok()?).then_some((kind, bytes, stat))
     }
 
     /// Returns whether settings or rules for files below these directories may make git read or
     /// write something else than their bytes.
-    fn converts(&self, top: &Path, dirs: &BTreeSet<&Path>) -> bool {
+    pub(super) fn converts(&self, top: &Path, dirs: &BTreeSet<&Path>) -> bool {
         let config = self.repo.config_snapshot();
         let no = |key: &str| config.boolean(key) == Some(false);
         let yes = |key: &str| config.boolean(key) == Some(true);

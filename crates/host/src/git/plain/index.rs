@@ -1,6 +1,8 @@
 //! The index of a worktree, changed under git's own lock.
 
+use std::ffi::OsStr;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +11,8 @@ use gix::index::entry::{Flags, Mode, Stage};
 use gix::index::extension::Tree;
 use gix::lock::acquire::Fail;
 
-use super::files::{File, State};
+use super::Plain;
+use super::files::{File, State, stat_of};
 
 /// How long an agent's git may keep the index locked.
 const LOCKED_WITHIN: Duration = Duration::from_secs(1);
@@ -34,8 +37,8 @@ impl Locked {
     }
 
     /// Takes files over as they are.
-    pub(super) fn set(&mut self, files: &[File<'_>]) -> Option<()> {
-        self.keep_doubtful();
+    pub(super) fn set(&mut self, plain: &Plain, files: &[File<'_>]) -> Option<()> {
+        self.keep_doubtful(plain);
         let gone = |file: &&File<'_>| matches!(file.state, State::Gone);
         for file in files.iter().filter(gone) {
             if let Some(at) = self.find(file.path)? {
@@ -100,14 +103,22 @@ impl Locked {
     ///
     /// They were changed when the index was written or later, so git reads them to find out. The
     /// new index will be younger than they are; a size of zero makes git read them nevertheless.
-    fn keep_doubtful(&mut self) {
-        let at = self.index.timestamp();
-        let at = (at.unix_seconds(), i64::from(at.nanoseconds()));
-        for entry in self.index.entries_mut() {
-            let time = &entry.stat.mtime;
-            if (i64::from(time.secs), i64::from(time.nsecs)) >= at {
-                entry.stat.size = 0;
+    fn keep_doubtful(&mut self, plain: &Plain) {
+        let top = plain.top();
+        let (index, mut doubtful) = (&self.index, Vec::new());
+        for (at, entry) in index.entries().iter().enumerate() {
+            let path = entry.path(index);
+            let is_known = || {
+                let file = top?.join(OsStr::from_bytes(path));
+                let is_as_before = stat_of(&file) == Some(entry.stat);
+                plain.holds(&file, path, entry).map(|holds| holds && is_as_before)
+            };
+            if !is_older(entry, index) && is_known() != Some(true) {
+                doubtful.push(at);
             }
+        }
+        for at in doubtful {
+            self.index.entries_mut()[at].stat.size = 0;
         }
     }
 
@@ -129,6 +140,12 @@ pub(super) fn read(path: &Path) -> Option<gix::index::File> {
     let options = gix::index::decode::Options::default();
     let index = gix::index::File::at(path, gix::hash::Kind::Sha1, false, options).ok()?;
     (!index.is_sparse() && index.link().is_none()).then_some(index)
+}
+
+/// Returns whether a file was changed before the index was written, so that a later change shows.
+pub(super) fn is_older(entry: &gix::index::Entry, index: &gix::index::File) -> bool {
+    let (time, at) = (&entry.stat.mtime, index.timestamp());
+    (i64::from(time.secs), time.nsecs) < (at.unix_seconds(), at.nanoseconds())
 }
 
 /// Lets git compute the trees again that a file is in.

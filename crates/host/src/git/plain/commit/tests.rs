@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use gix::bstr::BString;
+
 use crate::commit::{Paths, commit_paths};
 use crate::git::Git;
 use crate::test_repository::{Repository, write};
@@ -120,7 +122,7 @@ fn copy(from: &Path) -> (tempfile::TempDir, Git) {
 
 #[test]
 fn a_commit_is_what_git_would_have_made() {
-    let mut inside = 0;
+    let (mut inside, mut looked) = (0, 0);
     for seed in 0..20 {
         let mut dice = Dice(seed * 7919 + 1);
         let repository = Repository::new();
@@ -132,12 +134,14 @@ fn a_commit_is_what_git_would_have_made() {
             for _ in 0..=dice.below(6) {
                 disturb(&mut dice, &repository.git);
             }
+            let at = format!("seed {seed}, round {round}");
+            looked += usize::from(is_listed_alike(&repository.git, &at));
             let (_dir, other) = copy(&repository.root());
             let (paths, message) = (which(&mut dice), "  one \n\n\n two\t\n# three\n\n\n");
             let trailers = [("Mow-Task", "1")];
             let made = commit_paths(&repository.git, &paths, message, &trailers);
             let wanted = commit_paths(&with_git_alone(&other), &paths, message, &trailers);
-            let at = format!("seed {seed}, round {round}, {paths:?}");
+            let at = format!("{at}, {paths:?}");
             match (&made, &wanted) {
                 (Ok(made), Ok(wanted)) => assert_eq!(made.is_some(), wanted.is_some(), "{at}"),
                 (Err(_), Err(_)) => {}
@@ -147,7 +151,22 @@ fn a_commit_is_what_git_would_have_made() {
             inside += usize::from(is_own_work(&repository.git, &made));
         }
     }
-    assert!(inside > 30, "only {inside} commits were made here");
+    assert!(inside > 30 && looked > 40, "only {inside} commits were made here, {looked} looks");
+}
+
+/// Compares what is to be committed with what git says, if our own process says anything.
+fn is_listed_alike(git: &Git, at: &str) -> bool {
+    let Some(found) = git.plain().and_then(|plain| plain.changed(&Paths::All)) else {
+        return false;
+    };
+    let status = ["status", "--porcelain", "-z", "--no-renames", "-uall"];
+    let listing = git.run(&status).unwrap().stdout;
+    let lines = listing.split(|byte| *byte == 0).filter(|line| line.len() > 3);
+    let mut wanted: Vec<_> = lines.map(|line| BString::from(&line[3..])).collect();
+    wanted.sort();
+    wanted.dedup();
+    assert_eq!(found, wanted, "{at}");
+    true
 }
 
 /// Git leaves the message of its last commit in a file.
