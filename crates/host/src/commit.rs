@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
+use crate::git::plain::{Plain, Ready};
 use crate::git::{Answer, Git, GitError, is_below};
 use crate::history::find_trailers;
 
@@ -101,33 +102,68 @@ pub fn commit_paths(
     head(worktree)?;
     let message = with_trailers(message, trailers);
     let plain = worktree.plain();
-    if let Some((plain, changed)) = plain.as_ref().and_then(|it| Some((it, it.changed(paths)?))) {
-        let changed: Vec<_> = changed.iter().map(|path| path.as_slice()).collect();
-        if changed.is_empty() {
-            return Ok(None);
-        }
-        if let Some(commit) = plain.commit(&changed, &message) {
-            return Ok(Some(commit));
-        }
-    }
-    let changed = match whole_folder(worktree, paths) {
-        Some(whole) if worktree.ask_with(&add(), &whole)?.success => whole,
-        _ => {
-            let Changed { all, to_add } = changed(worktree, paths)?;
-            if all.is_empty() {
-                return Ok(None);
-            }
-            if let Some(commit) = plain.and_then(|plain| plain.commit(&names(&all), &message)) {
-                return Ok(Some(commit));
-            }
-            if !to_add.is_empty() {
-                worktree.run_with(&add(), &to_add)?;
-            }
-            all
-        }
-    };
+    let Some(staged) = stage(worktree, plain.as_ref(), paths, &message)? else { return Ok(None) };
     failpoint::reach("commit.staged");
-    commit_added(worktree, paths, &changed, &message)
+    let here = match staged {
+        Staged::Here(ready) => ready.make().ok_or(None),
+        Staged::Added(changed) => Err(Some(changed)),
+    };
+    let made = match here {
+        Ok(commit) => Some(commit),
+        Err(Some(changed)) => commit_added(worktree, paths, &changed, &message)?,
+        Err(None) => match stage(worktree, None, paths, &message)? {
+            Some(Staged::Added(changed)) => commit_added(worktree, paths, &changed, &message)?,
+            _ => None,
+        },
+    };
+    if made.is_some() {
+        failpoint::reach("commit.made");
+    }
+    Ok(made)
+}
+
+/// What is to be committed.
+enum Staged<'a> {
+    /// All but the last step is done in our own process.
+    Here(Box<Ready<'a>>),
+    /// Git has added these paths.
+    Added(Vec<u8>),
+}
+
+/// Finds out what is to be committed, and stages it; `None` when that is nothing.
+fn stage<'a>(
+    worktree: &Git,
+    plain: Option<&'a Plain>,
+    paths: &Paths,
+    message: &str,
+) -> Result<Option<Staged<'a>>, CommitError> {
+    let ready = |changed: &[&[u8]]| plain.and_then(|plain| plain.ready(changed, message));
+    match plain.and_then(|plain| plain.changed(paths)) {
+        Some(found) if found.is_empty() => return Ok(None),
+        Some(found) => {
+            let found: Vec<_> = found.iter().map(|path| path.as_slice()).collect();
+            if let Some(ready) = ready(&found) {
+                return Ok(Some(Staged::Here(Box::new(ready))));
+            }
+        }
+        None => {}
+    }
+    if let Some(whole) = whole_folder(worktree, paths)
+        && worktree.ask_with(&add(), &whole)?.success
+    {
+        return Ok(Some(Staged::Added(whole)));
+    }
+    let Changed { all, to_add } = changed(worktree, paths)?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    if let Some(ready) = ready(&names(&all)) {
+        return Ok(Some(Staged::Here(Box::new(ready))));
+    }
+    if !to_add.is_empty() {
+        worktree.run_with(&add(), &to_add)?;
+    }
+    Ok(Some(Staged::Added(all)))
 }
 
 /// How paths are given to git: as a list, for there may be more of them than arguments can be.
@@ -155,7 +191,6 @@ fn commit_added(
         worktree.ask_with(&args, changed)?
     };
     if answer.success {
-        failpoint::reach("commit.made");
         return head(worktree).map(Some);
     }
     // Why it failed is only asked now: it hardly ever does.

@@ -28,6 +28,8 @@ use gix::sec::Permission;
 
 use super::{Git, layout::Layout};
 
+pub(crate) use commit::Ready;
+
 /// What `extensions.` may say of a repository whose files lie where they always did.
 const KNOWN_EXTENSIONS: [&str; 2] = ["objectformat", "worktreeconfig"];
 /// The variable that names the settings of the whole machine.
@@ -121,6 +123,3 @@ fn variable(name: &str) -> Option<OsString> {
 fn is_named_in(file: &Path, words: &[u8]) -> bool {
     fs::read(file).is_ok_and(|text| text.contains_str(words))
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,9 +3,8 @@
 //! The order is git's: the objects, the new index beside the old one, the reference, the index. Who
 //! is killed in between leaves at most a lock that [`super::super::locks`] clears away.
 
-use gix::bstr::BString;
 use gix::hash::ObjectId;
-use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
 use super::files::{File, State};
@@ -18,15 +17,15 @@ const IN_PROGRESS: [&str; 6] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "MERGE_MSG", "MERGE_RR"];
 
 impl Plain {
-    /// Commits these files and nothing else, also where more is staged; `None` where git is to do
-    /// it, also when they are the same as in the last commit.
-    pub(crate) fn commit(&self, paths: &[&[u8]], message: &str) -> Option<String> {
+    /// Makes everything ready to commit these files and nothing else, also where more is staged;
+    /// `None` where git is to do it, also when they are the same as in the last commit.
+    pub(crate) fn ready(&self, paths: &[&[u8]], message: &str) -> Option<Ready<'_>> {
         let [author, committer] = self.people()?;
         let message = clean(message)?;
         if self.others_have_a_say() {
             return None;
         }
-        let (name, head) = self.branch()?;
+        let (branch, head) = self.branch()?;
         let files = self.files(paths)?;
         let mut index = Locked::take(&self.layout.own.join("index"))?;
         index.set(self, &files)?;
@@ -49,12 +48,8 @@ impl Plain {
             extra_headers: Vec::new(),
         };
         let commit = self.repo.write_object(&commit).ok()?.detach();
-        failpoint::reach("commit.staged");
-        self.moves(&name, (head, commit), (log.into(), &committer))?;
-        // Git looks at these files again if the old index stays.
-        index.put().ok();
-        failpoint::reach("commit.made");
-        Some(commit.to_string())
+        let log = LogChange { message: log.into(), ..LogChange::default() };
+        Some(Ready { plain: self, index, branch, moves: (head, commit), log, committer })
     }
 
     /// Returns whether somebody else takes part in a commit: hooks, a program that signs, whatever
@@ -101,24 +96,36 @@ impl Plain {
         }
         Some(editor.write().ok()?.detach())
     }
+}
 
-    /// Moves the branch that is checked out from one commit to another.
-    fn moves(
-        &self,
-        branch: &FullName,
-        (from, to): (ObjectId, ObjectId),
-        (message, committer): (BString, &gix::actor::Signature),
-    ) -> Option<()> {
-        let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message };
+/// A commit that only the branch does not know yet.
+pub(crate) struct Ready<'a> {
+    plain: &'a Plain,
+    /// With the files of the commit, beside the one that is used.
+    index: Locked,
+    branch: FullName,
+    /// From the last commit to this one.
+    moves: (ObjectId, ObjectId),
+    log: LogChange,
+    committer: gix::actor::Signature,
+}
+
+impl Ready<'_> {
+    /// Moves the branch to the commit; `None` when somebody else moved it.
+    pub(crate) fn make(self) -> Option<String> {
+        let Self { plain, index, branch, moves: (from, to), log, committer } = self;
         let expected = PreviousValue::MustExistAndMatch(Target::Object(from));
         let change = Change::Update { log, expected, new: Target::Object(to) };
         let edit = RefEdit { change, name: "HEAD".try_into().ok()?, deref: true };
         // Somebody may have checked out another branch since.
-        if self.branch()?.0 != *branch {
+        if plain.branch()?.0 != branch {
             return None;
         }
         let mut buffer = gix::date::parse::TimeBuf::default();
-        self.repo.edit_references_as([edit], Some(committer.to_ref(&mut buffer))).ok().map(drop)
+        plain.repo.edit_references_as([edit], Some(committer.to_ref(&mut buffer))).ok()?;
+        // Git looks at these files again if the old index stays.
+        index.put().ok();
+        Some(to.to_string())
     }
 }
 

@@ -270,7 +270,7 @@ fn a_file_that_changed_when_the_index_was_written_is_still_seen() {
     let looks = ["--no-optional-locks", "diff", "--name-only"];
     assert_eq!(repository.say(&looks), "racy");
     repository.write("file", "two\n");
-    repository.git.plain().unwrap().commit(&[b"file"], "file").unwrap();
+    repository.git.plain().unwrap().ready(&[b"file"], "file").unwrap().make().unwrap();
     assert_eq!(repository.say(&["diff", "--name-only"]), "racy");
 }
 
@@ -280,6 +280,6 @@ fn an_index_that_somebody_keeps_locked_is_left_alone() {
     repository.write(".git/index.lock", "");
     repository.write("file", "two\n");
     let plain = repository.git.plain().unwrap();
-    assert_eq!(plain.commit(&[b"file"], "two"), None);
+    assert!(plain.ready(&[b"file"], "two").is_none());
     assert_eq!(repository.say(&["log", "--format=%s"]), "first");
 }
