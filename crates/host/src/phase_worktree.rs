@@ -134,7 +134,9 @@ pub fn prepare(root: &Path, job: &Prepare) -> Result<Prepared, WorktreeError> {
 pub fn fill(prepared: &Prepared) -> Result<(), WorktreeError> {
     if !prepared.reused && prepared.created_branch {
         let git = Git::at_top(&prepared.path).plumbing();
-        git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        if git.plain().and_then(|plain| plain.checkout(&git)).is_none() {
+            git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        }
         failpoint::reach("worktree.filled");
     }
     Ok(())

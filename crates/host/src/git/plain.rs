@@ -5,6 +5,7 @@
 //! looks unusual, fails, or gives the user's own programs a say is `None`, and then git itself is
 //! asked. So a failure here must leave nothing behind but objects that nobody refers to.
 
+mod checkout;
 mod who;
 
 use std::ffi::OsString;
