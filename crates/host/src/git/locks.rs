@@ -48,6 +48,15 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
     Ok(())
 }
 
+/// Removes what was left locked by somebody who was making a branch, and did not come to it.
+pub(crate) fn clear_branch(git: &Git, branch: &str) -> Result<(), GitError> {
+    let lock = git.common_dir()?.join(format!("refs/heads/{branch}.lock"));
+    if lock.exists() && !is_busy(git.dir(), &lock) {
+        fs::remove_file(lock).ok();
+    }
+    Ok(())
+}
+
 /// Finds the indexes of commits of a part of the changes, which keep nobody out but stay for ever.
 fn partial_commits(git_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(git_dir).into_iter().flatten().flatten();

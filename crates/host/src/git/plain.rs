@@ -6,7 +6,9 @@
 //! asked. So a failure here must leave nothing behind but objects that nobody refers to.
 
 mod checkout;
+mod lock;
 mod who;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -25,13 +25,14 @@ use gix::config::Snapshot;
 use gix::objs::FindExt;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 
+use super::lock::Lock;
 use super::{Plain, is_set};
 use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
 
 /// Settings that change what a checkout writes, or the form of the index.
-const SECTIONS: [&str; 3] = ["attr", "feature", "index"];
+const SECTIONS: [&str; 4] = ["attr", "feature", "index", "worktree"];
 const SETTINGS: [&str; 3] = ["core.checkStat", "core.untrackedCache", "core.worktree"];
 /// Those that do so unless they say what is so anyway.
 const USUAL: [(&str, bool); 9] = [
@@ -57,47 +58,13 @@ const CONVERTING: [&[u8]; 7] =
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A file that keeps others out while it is there.
-struct Lock {
-    path: PathBuf,
-    target: PathBuf,
-    file: File,
-    is_held: bool,
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if self.is_held {
-            fs::remove_file(&self.path).ok();
-        }
-    }
-}
-
-impl Lock {
-    fn take(target: PathBuf) -> Option<Self> {
-        let mut path = target.clone().into_os_string();
-        path.push(".lock");
-        let path = PathBuf::from(path);
-        let file = fs::OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
-        Some(Self { path, target, file, is_held: true })
-    }
-
-    /// Puts the file in the place of its target.
-    fn commit(mut self) -> Option<()> {
-        fs::rename(&self.path, &self.target).ok()?;
-        // Another one of this name is somebody else's.
-        self.is_held = false;
-        Some(())
-    }
-}
-
 impl Plain {
     /// Writes the files of the last commit and the index of a worktree, at its top, that has
     /// neither.
     pub(crate) fn checkout(&self, git: &Git) -> Option<()> {
         let own = &self.layout.own;
         let is_new = !own.join("index").exists() && !own.join("ORIG_HEAD").exists();
-        if !is_new || !self.writes_as_is(git)? {
+        if !is_new || !self.has_usual_settings() || !self.writes_as_is(git)? {
             return None;
         }
         let [_, committer] = self.people()?;
@@ -111,6 +78,7 @@ impl Plain {
         let mut stage = Stage::new(folder.count);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;
+        failpoint::reach("worktree.files.written");
         lock.file.write_all(&stage.finish(&folder)?).ok()?;
         lock.commit()?;
 
@@ -125,8 +93,8 @@ impl Plain {
         log.write_all(&line).ok()
     }
 
-    /// Returns whether nothing has a say in what is written but the tree.
-    fn writes_as_is(&self, git: &Git) -> Option<bool> {
+    /// Returns whether worktrees are made and filled in the way that they are without settings.
+    pub(super) fn has_usual_settings(&self) -> bool {
         let config = self.repo.config_snapshot();
         let is_named = |name| {
             config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some())
@@ -136,17 +104,19 @@ impl Plain {
             Some(set) => set == usual,
             None => !is_set(&config, key),
         };
+        !VARIABLES.iter().any(|name| env::var_os(name).is_some())
+            && !SECTIONS.into_iter().any(is_named)
+            && !SETTINGS.iter().any(|key| is_set(&config, key) || config.boolean(*key).is_some())
+            && USUAL.into_iter().all(is_usual)
+    }
+
+    /// Returns whether no attributes from outside of the tree have a say in what is written.
+    fn writes_as_is(&self, git: &Git) -> Option<bool> {
         let is_harmless =
             |file: &PathBuf| fs::read(file).map_or(!file.exists(), |text| !converts(&text));
-        Some(
-            !VARIABLES.iter().any(|name| env::var_os(name).is_some())
-                && !SECTIONS.into_iter().any(is_named)
-                && !SETTINGS
-                    .iter()
-                    .any(|key| is_set(&config, key) || config.boolean(*key).is_some())
-                && USUAL.into_iter().all(is_usual)
-                && outer_attributes(git, &config, &self.layout.common)?.iter().all(is_harmless),
-        )
+        let config = self.repo.config_snapshot();
+        let files = outer_attributes(git, &config, &self.layout.common)?;
+        Some(files.iter().all(is_harmless))
     }
 
     /// Makes the files of a folder, and those of the folders in it.
