@@ -3,6 +3,8 @@
 //! Only trees count that git would have made itself and would check out without a word: others are
 //! `None`. Nothing is written here.
 
+use std::fs;
+
 use gix::ObjectId;
 use gix::bstr::{BStr, BString};
 use gix::objs::{FindExt, tree};
@@ -16,6 +18,8 @@ use crate::git::plain::Plain;
 const DEEPEST: usize = 100;
 /// Larger files are not for one piece of memory.
 pub(super) const LARGEST: u64 = 32 << 20;
+/// How many bytes can have become one in an object of its own.
+const MOST: u64 = 1032;
 
 /// A folder, with all that is in it.
 pub(super) struct Folder {
@@ -78,11 +82,8 @@ impl Plain {
         if gix::validate::path::component(name, mode, options).is_err() || name.contains(&b'\\') {
             return None;
         }
-        if let Item::File(_, id) = item {
-            let header = self.repo.objects.header(id).ok()?;
-            if header.size() > LARGEST || header.kind() != gix::objs::Kind::Blob {
-                return None;
-            }
+        if matches!(item, Item::File(_, id) if !self.is_small(id)) {
+            return None;
         }
         match item {
             _ if name != ".gitattributes" => Some(true),
@@ -92,6 +93,19 @@ impl Plain {
             }
             _ => None,
         }
+    }
+}
+
+impl Plain {
+    /// Returns whether the content of a file is there, and not too much.
+    fn is_small(&self, id: &ObjectId) -> bool {
+        let name = id.to_hex().to_string();
+        let file = self.layout.common.join("objects").join(&name[..2]).join(&name[2..]);
+        // Quicker than to open it.
+        fs::metadata(file).is_ok_and(|file| file.len() <= LARGEST / MOST)
+            || self.repo.objects.header(id).is_ok_and(|header| {
+                header.size() <= LARGEST && header.kind() == gix::objs::Kind::Blob
+            })
     }
 }
 
