@@ -2,10 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests set files up and break them")]
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -70,6 +71,27 @@ fn masked_index(file: &Path) -> Vec<u8> {
     bytes
 }
 
+/// Checks that an index says of each file what the system says.
+fn check_stats(file: &Path, dir: &Path) {
+    let bytes = fs::read(file).unwrap();
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap();
+    let mut at = 12;
+    for _ in 0..number(8) {
+        let name = bytes[at + 62..].iter().position(|byte| *byte == 0).unwrap();
+        let path = dir.join(OsStr::from_bytes(&bytes[at + 62..at + 62 + name]));
+        let stat = path.symlink_metadata().unwrap();
+        let times = [stat.ctime(), stat.ctime_nsec(), stat.mtime(), stat.mtime_nsec()];
+        let mut wanted: Vec<_> = times.map(|time| low(time.cast_unsigned())).to_vec();
+        let mode = number(at + 24);
+        wanted.extend([low(stat.dev()), low(stat.ino()), mode, stat.uid(), stat.gid()]);
+        wanted.push(low(stat.size()));
+        let found: Vec<_> = (0..10).map(|field| number(at + 4 * field)).collect();
+        assert_eq!(found, wanted, "{}", path.display());
+        at += (62 + name) / 8 * 8 + 8;
+    }
+}
+
 /// A reflog without the times.
 fn masked_log(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
@@ -91,6 +113,7 @@ fn check_same(repository: &Repository, name: &str, commit: &str) {
     assert_eq!(listing(ours.dir()), listing(gits.dir()), "{name}");
     let (own, other) = (ours.git_dir().unwrap(), gits.git_dir().unwrap());
     assert_eq!(masked_index(&own.join("index")), masked_index(&other.join("index")), "{name}");
+    check_stats(&own.join("index"), ours.dir());
     let orig = |dir: &PathBuf| fs::read(dir.join("ORIG_HEAD")).unwrap();
     assert_eq!(orig(&own), orig(&other));
     let log = |dir: &PathBuf| masked_log(&dir.join("logs/HEAD"));
