@@ -20,7 +20,7 @@ pub(crate) fn meddled(git: &Git, before: &Settings) -> Result<Option<String>, En
     if !changed.is_empty() {
         let changed = changed.join(", ");
         let text = format!("it changed git's own settings: {changed}");
-        return Ok(Some(format!("{text}; undo that, or keep it by resuming")));
+        return Ok(Some(format!("{text}; undo that, or keep it and go on")));
     }
     let hidden = custody::hidden(git)?;
     if hidden.is_empty() {

@@ -36,6 +36,13 @@ pub(crate) fn limits(budget: &Budget, spent: &Money, wall: Option<Duration>) -> 
     }
 }
 
+/// Says that a phase has used what it may, and what to do before a command is given again.
+pub(crate) fn over_budget(budget: &Budget, spent: &Money, again: &str) -> Option<String> {
+    let words = budget.exceeded(spent)?;
+    let hint = format!("raise budget.phase_usd or budget.phase_tokens, then {again}");
+    Some(format!("the phase has used {words}; {hint}"))
+}
+
 /// Returns what an agent says that it used, as it is counted here.
 pub(crate) fn money(used: &Usage) -> Money {
     let Usage { input, output, cached, usd } = *used;

@@ -99,42 +99,75 @@ pub fn commit_paths(
     trailers: &[(&str, &str)],
 ) -> Result<Option<String>, CommitError> {
     head(worktree)?;
-    // As a list that git reads, for there may be more of them than an argument list takes.
-    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    let add = [&["--literal-pathspecs", "add", "--all", "--sparse"], &from_list[..]].concat();
-    let whole = whole_folder(worktree, paths);
-    let changed = match whole {
-        Some(whole) if worktree.ask_with(&add, &whole)?.success => whole,
+    let message = with_trailers(message, trailers);
+    let plain = worktree.plain();
+    if let Some((plain, changed)) = plain.as_ref().and_then(|it| Some((it, it.changed(paths)?))) {
+        let changed: Vec<_> = changed.iter().map(|path| path.as_slice()).collect();
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        if let Some(commit) = plain.commit(&changed, &message) {
+            return Ok(Some(commit));
+        }
+    }
+    let changed = match whole_folder(worktree, paths) {
+        Some(whole) if worktree.ask_with(&add(), &whole)?.success => whole,
         _ => {
-            let changed = changed(worktree, paths)?;
-            if changed.is_empty() {
+            let Changed { all, to_add } = changed(worktree, paths)?;
+            if all.is_empty() {
                 return Ok(None);
             }
-            worktree.run_with(&add, &changed)?;
-            changed
+            if let Some(commit) = plain.and_then(|plain| plain.commit(&names(&all), &message)) {
+                return Ok(Some(commit));
+            }
+            if !to_add.is_empty() {
+                worktree.run_with(&add(), &to_add)?;
+            }
+            all
         }
     };
     failpoint::reach("commit.staged");
+    commit_added(worktree, paths, &changed, &message)
+}
+
+/// How paths are given to git: as a list, for there may be more of them than arguments can be.
+const FROM_LIST: [&str; 2] = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+
+fn add() -> Vec<&'static str> {
+    [&["--literal-pathspecs", "add", "--all", "--sparse"], &FROM_LIST[..]].concat()
+}
+
+/// Lets git commit what was added.
+fn commit_added(
+    worktree: &Git,
+    paths: &Paths,
+    changed: &[u8],
+    message: &str,
+) -> Result<Option<String>, CommitError> {
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
-    let message = with_trailers(message, trailers);
-    args.extend(["--quiet", "--cleanup=whitespace", "--no-edit", "--message", &message]);
+    args.extend(["--quiet", "--cleanup=whitespace", "--no-edit", "--message", message]);
     // Git refuses a part of the changes while a merge is in progress, but not all of them.
     let answer = if *paths == Paths::All {
         worktree.ask(&args)?
     } else {
-        args.extend(["--only"].iter().chain(&from_list));
-        worktree.ask_with(&args, &changed)?
+        args.extend(["--only"].iter().chain(&FROM_LIST));
+        worktree.ask_with(&args, changed)?
     };
     if answer.success {
         failpoint::reach("commit.made");
         return head(worktree).map(Some);
     }
     // Why it failed is only asked now: it hardly ever does.
-    if nothing_differs(worktree, &changed)? {
+    if nothing_differs(worktree, changed)? {
         return Ok(None);
     }
     Err(refused(worktree, &answer)?)
+}
+
+/// Returns whether there is nothing to commit, where that can be told without git.
+pub fn is_clean(worktree: &Git, paths: &Paths) -> Option<bool> {
+    Some(worktree.plain()?.changed(paths)?.is_empty())
 }
 
 /// Returns why a commit failed.
@@ -180,8 +213,7 @@ pub fn commit_beside(
 fn refresh(worktree: &Git, commit: &str) -> Result<(), GitError> {
     let names = ["diff-tree", "--no-commit-id", "--name-only", "--no-renames", "-r", "-z", commit];
     let changed = worktree.plumbing().run(&names)?.stdout;
-    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    let reset = [&["--literal-pathspecs", "reset", "--quiet"], &from_list[..]].concat();
+    let reset = [&["--literal-pathspecs", "reset", "--quiet"], &FROM_LIST[..]].concat();
     let end = Instant::now() + INDEX_WITHIN;
     // An agent's git may have the index locked for a moment.
     while !worktree.plumbing().ask_with(&reset, &changed)?.success {
@@ -213,8 +245,7 @@ pub fn undo(
     }
     let source = format!("--source={to}");
     let restore = ["--literal-pathspecs", "restore", "--staged", "--worktree", &source];
-    let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    git.run_with(&[&restore[..], &from_list].concat(), &changed)?;
+    git.run_with(&[&restore[..], &FROM_LIST].concat(), &changed)?;
     failpoint::reach("undo.restored");
     let message = with_trailers(message, trailers);
     let commit = ["commit", "--quiet", "--cleanup=whitespace", "--message", &message];
@@ -265,18 +296,26 @@ pub fn with_trailers(message: &str, trailers: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns the paths that have something to commit, each with a NUL byte behind it.
-fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
+/// Paths that have something to commit, each with a NUL byte behind it.
+#[derive(Default)]
+struct Changed {
+    all: Vec<u8>,
+    /// Those that are not staged as removed: git does not find these any more.
+    to_add: Vec<u8>,
+}
+
+/// Lists the paths that have something to commit.
+fn changed(worktree: &Git, paths: &Paths) -> Result<Changed, GitError> {
     let mut args = vec!["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames"];
     args.extend(["--untracked-files=all", "--"]);
     match paths {
-        Paths::Only(paths) if paths.is_empty() => return Ok(Vec::new()),
+        Paths::Only(paths) if paths.is_empty() => return Ok(Changed::default()),
         Paths::Only(paths) => args.extend(paths.iter().map(String::as_str)),
         Paths::Folder(dir) => args.push(dir),
         Paths::All | Paths::AllBut(_) => {}
     }
     let output = worktree.run(&args)?.stdout;
-    let mut changed = Vec::new();
+    let mut changed = Changed::default();
     let is_left = |path: &[u8]| match paths {
         Paths::AllBut(dir) => is_below(path, dir.as_bytes()),
         _ => false,
@@ -284,22 +323,28 @@ fn changed(worktree: &Git, paths: &Paths) -> Result<Vec<u8>, GitError> {
     // Two letters and a space stand before each path. A path with a slash at its end is a
     // repository of its own, which is none of our files.
     for line in output.split(|byte| *byte == 0).filter(|line| line.len() > 3) {
-        if !line.ends_with(b"/") && !is_left(&line[3..]) {
-            changed.extend_from_slice(&line[3..]);
-            changed.push(0);
+        if line.ends_with(b"/") || is_left(&line[3..]) {
+            continue;
+        }
+        let path = [&line[3..], b"\0"].concat();
+        changed.all.extend_from_slice(&path);
+        if !line.starts_with(b"D ") {
+            changed.to_add.extend(path);
         }
     }
     Ok(changed)
 }
 
+/// Returns the paths of a list.
+fn names(list: &[u8]) -> Vec<&[u8]> {
+    list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect()
+}
+
 /// Returns whether the staged paths are the same as in the last commit after all.
 fn nothing_differs(worktree: &Git, paths: &[u8]) -> Result<bool, GitError> {
     let staged = worktree.run(&["diff", "--cached", "--name-only", "--no-renames", "-z"])?.stdout;
-    let names = |list: &[u8]| -> BTreeSet<Vec<u8>> {
-        list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
-    };
-    let (staged, paths) = (names(&staged), names(paths));
-    let is_meant = |name: &Vec<u8>| {
+    let (staged, paths) = (names(&staged), BTreeSet::from_iter(names(paths)));
+    let is_meant = |name: &&[u8]| {
         paths.contains(name) || (paths.len() == 1 && paths.iter().any(|dir| is_below(name, dir)))
     };
     Ok(!staged.iter().any(is_meant))

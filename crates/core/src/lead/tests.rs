@@ -7,6 +7,7 @@ mod stalls;
 use super::*;
 use crate::item::Ask;
 use crate::machine::step;
+use crate::money::{Money, Spent};
 
 fn number(text: &str) -> PhaseNumber {
     PhaseNumber::parse(text).unwrap()
@@ -458,6 +459,33 @@ fn conflicts_of_older_journals_can_be_read() {
     assert_eq!(outcome, Outcome::Conflict { files: vec![file], settle: String::new() });
     let text = serde_json::to_string(&conflict()).unwrap();
     assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), conflict());
+}
+
+#[test]
+fn a_merge_knows_what_its_phase_has_cost() {
+    let mut table = Table::diamond(Settings::default());
+    let spent = |input| Spent { money: Money { input, ..Money::default() }, ..Spent::default() };
+    table.prepare_and_start("1");
+    table.say("1", 1, Report::Spent(spent(5)));
+    table.end("1", 2, Report::Complete { commit: "p1".to_owned() });
+    table.put(&Input::Spent { phase: number("1"), spent: spent(7) });
+    table.finish(|e| matches!(e, Effect::Merge { .. }), conflict());
+    table.command(1, Command::Resume { phase: Some(number("1")) });
+    let costs = table.events.iter().filter_map(|event| match event {
+        Event::Intended { effect: Effect::Merge { spent, .. }, .. } => Some(spent.input),
+        _ => None,
+    });
+    assert_eq!(costs.collect::<Vec<_>>(), [5, 12]);
+}
+
+#[test]
+fn merges_of_older_journals_can_be_read() {
+    let old = r#"{"effect":"merge","phase":"1","attempt":1,"commit":"p1","onto":"c0"}"#;
+    let (commit, onto) = ("p1".to_owned(), "c0".to_owned());
+    let (phase, spent) = (number("1"), Money::default());
+    let effect = Effect::Merge { phase, attempt: 1, commit, onto, spent };
+    assert_eq!(serde_json::from_str::<Effect>(old).unwrap(), effect);
+    assert_eq!(serde_json::to_string(&effect).unwrap(), old);
 }
 
 #[test]

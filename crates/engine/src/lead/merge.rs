@@ -1,5 +1,7 @@
 //! Merges complete phases onto the run's own ref, and lets the target branch follow.
 
+use std::cell::Cell;
+
 use mow_core::lead::{Clash, Outcome};
 use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
@@ -49,8 +51,8 @@ pub(super) struct Phase<'a> {
     number: &'a PhaseNumber,
     attempt: u32,
     pub(super) place: Place,
-    /// What it has cost so far.
-    spent: Money,
+    /// What it has cost so far; each try of its merge may add to that.
+    spent: Cell<Money>,
 }
 
 /// Merges a phase, unless that was done before, and notes that it is merged.
@@ -88,7 +90,7 @@ impl<'a> Phase<'a> {
         attempt: u32,
         spent: Money,
     ) -> Result<Self, EngineError> {
-        Ok(Self { site, number, attempt, place: site.worktree(number)?, spent })
+        Ok(Self { site, number, attempt, place: site.worktree(number)?, spent: Cell::new(spent) })
     }
 
     /// Merges the phase onto the run's ref.
@@ -176,7 +178,7 @@ impl<'a> Phase<'a> {
     fn trial(&self) -> Trial<'_> {
         let Self { site, number, attempt, place, spent } = self;
         let (phase, worktree) = (Some(*number), Some(place.path.as_path()));
-        Trial { site, phase, attempt: *attempt, worktree, spent: *spent }
+        Trial { site, phase, attempt: *attempt, worktree, spent }
     }
 
     /// Lets the role for conflicts settle them, if there is one; otherwise says how a person can.
@@ -210,9 +212,8 @@ impl<'a> Phase<'a> {
         remedies.sort_unstable();
         remedies.dedup();
         let remedies = remedies.join("; ").replace("{}", "FILE");
-        let again = if self.attempt == 0 { "merge" } else { "resume" };
-        let number = self.number;
-        format!("{how}, then for each file: {remedies}; then {at} commit, and mow {again} {number}")
+        let again = self.trial().again();
+        format!("{how}, then for each file: {remedies}; then {at} commit, and {again}")
     }
 
     /// Checks the merged tree with the project's own command; returns why it does not pass.
@@ -380,7 +381,7 @@ fn take_in(
         Planned::Not(_) => return refused(format!("{} was moved", run_ref(site))),
     };
     let sealed = merge::seal(git, &job, &ready).map_err(host)?;
-    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent: Money::default() };
+    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent: &Cell::default() };
     if let Some(command) = trial.verify_command()?
         && let Some(why) = trial.verify(&command, &sealed, &ready.tree)?
     {

@@ -10,9 +10,9 @@ use std::time::Instant;
 use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
 use mow_host::agent::{
-    self, Access, Ask, Counterpart, End, Event, Job, Limits, Reply, Session, ToolSpec,
+    self, Access, Ask, Counterpart, End, Event, Job, Reply, Session, ToolSpec, Trouble,
 };
-use mow_host::custody::{REFLOG_VARIABLE, moved_by};
+use mow_host::custody::{REFLOG_VARIABLE, Settings, moved_by};
 use mow_host::git::{Git, parse_names};
 use mow_host::scratch;
 use mow_host::stop::Stop;
@@ -46,27 +46,30 @@ impl Trial<'_> {
         repository: &Repository,
     ) -> Result<Option<String>, EngineError> {
         let (git, config) = (dispute.git, self.site.config()?);
-        let budget = site::budget(&config, "phase");
-        if let Some(words) = budget.exceeded(&self.spent) {
-            return Ok(Some(format!("the phase has used {words}")));
-        }
         let (before, settings) = (snapshot(git)?, custody::settings(git)?);
         let bare = dispute.files.iter().filter(|file| !has_marks(dispute.git, file));
         let bare: Vec<_> = bare.map(|file| file.path.as_str()).collect();
-        let limits = job::limits(&budget, &self.spent, Some(self.wall_max()?));
-        let (job, began) = (self.job(cast, dispute, limits)?, Instant::now());
+        let (job, began) = (self.job(cast, dispute)?, Instant::now());
         let mut talk = Talk { config: &config, used: Money::default() };
         let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
         let end = agent::run(cast.kind, &job, &mut talk, &stop);
+        let mut spent = self.spent.get();
+        spent += talk.used;
+        self.spent.set(spent);
         if let Some(phase) = self.phase {
             repository.spend(*phase, job::spent(cast, (RESOLVER, None), began, talk.used));
         }
+        // Who did not come to an end may have done that, too.
+        let meddled = self.meddled(git, &settings)?;
         let words = match end.map_err(|error| EngineError::Host(error.into()))? {
             End::Done { text } => text,
-            End::Failed { text, .. } => return Ok(Some(format!("{}: {text}", cast.agent))),
-            End::Parked { .. } | End::Stopped => return Ok(Some("it was cut off".to_owned())),
+            end => {
+                let failed = self.failed(cast, end)?;
+                let all: Vec<_> = [Some(failed), meddled].into_iter().flatten().collect();
+                return Ok(Some(all.join("; ")));
+            }
         };
-        let problem = match custody::meddled(git, &settings)? {
+        let problem = match meddled {
             None => self.overreach(dispute, &before, &bare)?,
             some => some,
         };
@@ -75,12 +78,36 @@ impl Trial<'_> {
         Ok(problem.map(|problem| format!("{problem} (it says: {words})")))
     }
 
+    /// Says why an agent did not come to an end.
+    fn failed(&self, cast: &Cast, end: End) -> Result<String, EngineError> {
+        let agent = &cast.agent;
+        Ok(match end {
+            End::Failed { kind: Trouble::Budget, text } => {
+                let over = self.over_budget()?;
+                over.unwrap_or_else(|| format!("{agent} has spent what it may: {text}"))
+            }
+            End::Failed { text, .. } => format!("{agent}: {text}"),
+            _ => "it was cut off".to_owned(),
+        })
+    }
+
+    /// Says what it did to the repository that is nobody's business but people's.
+    fn meddled(&self, git: &Git, before: &Settings) -> Result<Option<String>, EngineError> {
+        if let Some(text) = custody::meddled(git, before)? {
+            return Ok(Some(text));
+        }
+        let names = git.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?.text();
+        let branches: Vec<_> = names.lines().map(str::to_owned).collect();
+        let moved = moved_by(git, &self.reflog_word(), &branches)?;
+        Ok(moved.first().map(|(branch, _)| format!("it moved {branch}; look at that")))
+    }
+
     fn reflog_word(&self) -> String {
         let phase = self.phase.map(PhaseNumber::padded).unwrap_or_default();
         format!("mow {}/{RESOLVER}/{phase}/{}", self.site.run.run(), self.attempt)
     }
 
-    /// Says what it did that is not its business, or did not do that is.
+    /// Says what it changed that is not its business, or did not settle that is.
     fn overreach(
         &self,
         dispute: &Dispute<'_>,
@@ -88,11 +115,6 @@ impl Trial<'_> {
         bare: &[&str],
     ) -> Result<Option<String>, EngineError> {
         let Dispute { git, ours, theirs, .. } = dispute;
-        let names = git.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?.text();
-        let branches: Vec<_> = names.lines().map(str::to_owned).collect();
-        if let Some((branch, _)) = moved_by(git, &self.reflog_word(), &branches)?.first() {
-            return Ok(Some(format!("it moved {branch}; look at that")));
-        }
         let at = |name: &str| git.commit_of(name);
         if at("HEAD")?.as_deref() != Some(ours) || at("MERGE_HEAD")?.as_deref() != Some(theirs) {
             return Ok(Some("it committed or gave up the merge".to_owned()));
@@ -172,7 +194,8 @@ impl Trial<'_> {
         Ok(commands)
     }
 
-    fn job(&self, cast: &Cast, dispute: &Dispute<'_>, limits: Limits) -> Result<Job, EngineError> {
+    fn job(&self, cast: &Cast, dispute: &Dispute<'_>) -> Result<Job, EngineError> {
+        let budget = site::budget(&self.site.config()?, "phase");
         let cwd = dispute.git.dir().join(self.site.below_top());
         let mut env = self.environment(dispute.git);
         env.push((REFLOG_VARIABLE.to_owned(), self.reflog_word()));
@@ -186,7 +209,7 @@ impl Trial<'_> {
             session: Session::New,
             access: Access::Edit,
             servers: Vec::new(),
-            limits,
+            limits: job::limits(&budget, &self.spent.get(), Some(self.wall_max()?)),
             log: self.log(RESOLVER),
             // Its time ends it; nobody is asked about it.
             stuck_after: None,

@@ -57,7 +57,11 @@ pub(super) fn start(
     process::start_worker(&StartWorker {
         exe: site.exe.clone(),
         args,
-        env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        env: env
+            .into_iter()
+            .chain(git.settings_variable())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         cwd: worktree,
         log: site.run.log(phase, attempt),
         life: lock,

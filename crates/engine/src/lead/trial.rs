@@ -1,6 +1,7 @@
 //! Tries a merge before anybody sees it: an agent may settle its conflicts, a command of the project
 //! may say that the result does not work. Both happen in a checkout of their own.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use mow_store::disk::{WAIT_DEFAULT, Writer};
 use super::effects::{END_GRACE, Repository};
 use crate::EngineError;
 use crate::cast::{self, Cast};
+use crate::job;
 use crate::site::{self, Site};
 use crate::worker::complaint;
 
@@ -38,7 +40,7 @@ pub(super) struct Trial<'a> {
     /// The worktree of the phase.
     pub(super) worktree: Option<&'a Path>,
     /// What the phase has cost so far.
-    pub(super) spent: Money,
+    pub(super) spent: &'a Cell<Money>,
 }
 
 /// Who settles conflicts.
@@ -101,6 +103,11 @@ impl Trial<'_> {
         job: &Merge,
         (files, repository): (&[Conflict], &Repository),
     ) -> Result<Result<Ready, String>, EngineError> {
+        if let Resolver::Agent(_) = resolver
+            && let Some(why) = self.over_budget()?
+        {
+            return Ok(Err(format!("the {RESOLVER} was not asked, {why}")));
+        }
         self.end_others()?;
         let root = Git::new(self.site.top());
         let ours = root.commit_of(&job.run_ref)?.unwrap_or_default();
@@ -194,6 +201,19 @@ impl Trial<'_> {
         self.site.run.create()?;
         let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
         shell::run(&job, &stop, &mut |_| {}).map_err(|error| EngineError::Host(error.into()))
+    }
+
+    /// Says that the phase has used what it may.
+    pub(super) fn over_budget(&self) -> Result<Option<String>, EngineError> {
+        let budget = site::budget(&self.site.config()?, "phase");
+        Ok(job::over_budget(&budget, &self.spent.get(), &self.again()))
+    }
+
+    /// Returns the command that has the phase merged once more.
+    pub(super) fn again(&self) -> String {
+        let number = self.phase.map(ToString::to_string).unwrap_or_default();
+        let command = if self.attempt == 0 { "merge" } else { "resume" };
+        format!("mow {command} {number}")
     }
 
     /// Returns how long somebody may take.

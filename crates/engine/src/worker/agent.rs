@@ -243,11 +243,8 @@ impl Desk {
     }
 
     fn over_budget(&self) -> Result<Option<String>, EngineError> {
-        let words = self.budget()?.exceeded(&self.spent());
-        let number = &self.brief.phase;
-        let hint =
-            format!("raise budget.phase_usd or budget.phase_tokens, then mow resume {number}");
-        Ok(words.map(|words| format!("the phase has used {words}; {hint}")))
+        let again = format!("mow resume {}", self.brief.phase);
+        Ok(job::over_budget(&self.budget()?, &self.spent(), &again))
     }
 }
 

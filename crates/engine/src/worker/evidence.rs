@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
+use mow_host::commit::{self, Paths};
 use mow_host::scratch;
 use mow_host::shell::End;
 use mow_store::disk;
@@ -171,12 +172,21 @@ impl Desk {
         Ok(hash::hex(code.collect::<Vec<_>>().join("\n").as_bytes()))
     }
 
+    /// Returns whether all code is committed.
+    fn is_clean(&self) -> Result<bool, EngineError> {
+        let planning = self.planning_below_top();
+        if commit::is_clean(&self.git(), &Paths::AllBut(planning.clone())) == Some(true) {
+            return Ok(true);
+        }
+        let rest = format!(":(exclude,top){planning}");
+        let args = ["status", "--porcelain", "-z", "--ignore-submodules=none", "--", ":(top)"];
+        Ok(self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty())
+    }
+
     /// Returns where checks may run: a fresh checkout, or `None` for the worktree, which then holds
     /// nothing but the commit, the planning files and what git ignores.
     fn place(&self, tip: &Tip, fresh: bool) -> Result<Option<Fresh>, EngineError> {
-        let rest = format!(":(exclude,top){}", self.planning_below_top());
-        let args = ["status", "--porcelain", "-z", "--ignore-submodules=none", "--", ":(top)"];
-        if !fresh && self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty() {
+        if !fresh && self.is_clean()? {
             return Ok(None);
         }
         let path = self.site.home()?.path().join(format!("{}-fresh", self.padded()));

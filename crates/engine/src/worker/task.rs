@@ -146,7 +146,13 @@ impl Desk {
             rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
             git.plumbing().run(&["merge", "--quit"])?;
         }
-        let rest = format!(":(exclude,top){}", self.planning_below_top());
+        let planning = self.planning_below_top();
+        if paths.is_empty()
+            && commit::is_clean(&git, &Paths::AllBut(planning.clone())) == Some(true)
+        {
+            return Ok(None);
+        }
+        let rest = format!(":(exclude,top){planning}");
         let mut paths: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
         if paths.is_empty() {
             paths.push(":(top)".to_owned());

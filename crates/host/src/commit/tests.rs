@@ -232,3 +232,20 @@ fn new_files_outside_of_a_sparse_checkout_are_committed() {
     commit_paths(&repository.git, &Paths::AllBut("in".into()), "work", &[]).unwrap().unwrap();
     assert_eq!(repository.say(&["show", "HEAD:out/new"]), "new");
 }
+
+#[test]
+fn a_file_that_was_staged_as_removed_is_committed_as_removed() {
+    for paths in [Paths::All, only(&["file"])] {
+        for is_hooked in [false, true] {
+            let repository = Repository::new();
+            if is_hooked {
+                repository.hook("pre-commit", "true");
+            }
+            repository.write("other", "one\n");
+            repository.commit("other");
+            repository.say(&["rm", "-q", "file"]);
+            commit_paths(&repository.git, &paths, "remove", &[]).unwrap().unwrap();
+            assert_eq!(repository.say(&["ls-tree", "--name-only", "HEAD"]), "other");
+        }
+    }
+}

@@ -6,14 +6,18 @@
 //! asked. So a failure here must leave nothing behind but objects that nobody refers to.
 
 mod checkout;
+mod commit;
+mod files;
+mod index;
 mod lock;
+mod look;
 mod who;
 mod worktree;
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::{env, fs};
 
 use gix::bstr::ByteSlice;
 use gix::open::Permissions;
@@ -24,12 +28,14 @@ use super::{Git, layout::Layout};
 /// What `extensions.` may say of a repository whose files lie where they always did.
 const KNOWN_EXTENSIONS: [&str; 2] = ["objectformat", "worktreeconfig"];
 /// The variable that names the settings of the whole machine.
-pub const SYSTEM_VARIABLE: &str = "GIT_CONFIG_SYSTEM";
+const SYSTEM_VARIABLE: &str = "GIT_CONFIG_SYSTEM";
 
 /// A plain repository, as one of its worktrees sees it.
 pub(crate) struct Plain {
     repo: gix::Repository,
     layout: Layout,
+    /// Where the settings of the whole machine lie.
+    system: Option<PathBuf>,
 }
 
 impl Git {
@@ -44,24 +50,33 @@ impl Git {
         permissions.env.objects = Permission::Deny;
         // Which settings are the whole machine's is known to git alone.
         permissions.config.git_binary = false;
+        let system = self.system_settings();
+        permissions.config.system = system.is_some();
         let mut options = gix::open::Options::default()
             .permissions(permissions)
             .strict_config(true)
             .open_path_as_is(true)
             .bail_if_untrusted(true);
-        if let Some(file) = self.system_settings() {
+        if let Some(file) = &system {
             options = options.system_config_path(file);
         }
-        let plain = Plain { repo: options.open(&layout.own).ok()?.to_thread_local(), layout };
+        let repo = options.open(&layout.own).ok()?.to_thread_local();
+        let plain = Plain { repo, layout, system };
         plain.is_usual().then_some(plain)
+    }
+
+    /// Returns the variable that spares a process which we start to ask for the machine's settings.
+    pub fn settings_variable(&self) -> Option<(&'static str, String)> {
+        let file = self.system_settings()?.into_os_string().into_string().ok()?;
+        Some((SYSTEM_VARIABLE, file))
     }
 
     /// Returns where git reads the settings of the whole machine, if it reads any. Asked once: that
     /// is decided when git is built.
-    pub fn system_settings(&self) -> Option<PathBuf> {
+    fn system_settings(&self) -> Option<PathBuf> {
         static FILE: OnceLock<Option<OsString>> = OnceLock::new();
         let file = FILE.get_or_init(|| {
-            let set = env::var_os(SYSTEM_VARIABLE);
+            let set = variable(SYSTEM_VARIABLE);
             set.or_else(|| Some(self.ask(&["var", SYSTEM_VARIABLE]).ok()?.text().into()))
         });
         file.as_ref().filter(|file| !file.is_empty()).map(PathBuf::from)
@@ -75,10 +90,11 @@ impl Plain {
         let config = self.repo.config_snapshot();
         let mut extensions = config.plumbing().sections_by_name("extensions").into_iter().flatten();
         let common = &self.layout.common;
-        let is_known =
-            |name: String| KNOWN_EXTENSIONS.contains(&name.to_ascii_lowercase().as_str());
-        extensions.all(|section| section.value_names().map(|name| name.to_string()).all(is_known))
-            && self.repo.object_hash() == gix::hash::Kind::Sha1
+        extensions.all(|section| {
+            section
+                .value_names()
+                .all(|name| KNOWN_EXTENSIONS.contains(&&*name.to_ascii_lowercase()))
+        }) && self.repo.object_hash() == gix::hash::Kind::Sha1
             && self.repo.common_dir().canonicalize().is_ok_and(|dir| dir == *common)
             && !common.join("info/grafts").exists()
             && !common.join("refs/replace").exists()
@@ -91,6 +107,12 @@ impl Plain {
 
 fn is_set(config: &gix::config::Snapshot<'_>, key: &str) -> bool {
     config.string(key).is_some()
+}
+
+/// Reads a variable as git would, had it been started.
+#[expect(clippy::disallowed_methods, reason = "git gets our whole environment, too")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 fn is_named_in(file: &Path, words: &[u8]) -> bool {

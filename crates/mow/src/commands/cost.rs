@@ -126,10 +126,16 @@ fn listed(sums: impl IntoIterator<Item = (String, Sum)>, name: &str) -> Vec<Valu
 }
 
 fn entry(one: &One<'_>) -> Value {
-    let Spent { role, plan, agent, model, ms, .. } = one.spent;
-    let mut value = amount(&(one.spent.money, 1));
+    let mut value = told(&one.phase, one.spent);
     value["at"] = json!(time_text(one.at));
-    value["phase"] = json!(one.phase.to_string());
+    value
+}
+
+/// Returns what one run of an agent used.
+pub(super) fn told(phase: &PhaseNumber, spent: &Spent) -> Value {
+    let Spent { role, plan, agent, model, ms, money } = spent;
+    let mut value = amount(&(*money, 1));
+    value["phase"] = json!(phase.to_string());
     for (key, field) in [("role", json!(role)), ("plan", json!(plan)), ("agent", json!(agent))] {
         value[key] = field;
     }

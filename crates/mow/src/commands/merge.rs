@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
 use mow_engine::EngineError;
 use mow_engine::lead::{ByHand, HandOutcome, Handled, by_hand};
@@ -13,6 +12,7 @@ use mow_store::{disk, manifest};
 use serde::Serialize;
 use serde_json::json;
 
+use super::cost;
 use super::run::this_program;
 use super::steer::must_be_person;
 use crate::context::Context;
@@ -208,7 +208,7 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
         let all = json!({
             "into": target, "dry_run": args.dry_run, "phases": told,
             "followed": !args.dry_run && reason.is_none(), "reason": reason, "command": command,
-            "spent": spent.iter().map(used).collect::<Vec<_>>(),
+            "spent": spent.iter().map(|(phase, spent)| cost::told(phase, spent)).collect::<Vec<_>>(),
         });
         format!("{all:#}\n")
     } else {
@@ -226,13 +226,6 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
         text
     };
     if findings { Output::Findings(text) } else { Output::Text(text) }
-}
-
-/// What an agent used that settled a phase's conflicts.
-fn used((number, spent): &(PhaseNumber, Spent)) -> serde_json::Value {
-    let mut all = json!(spent);
-    all["phase"] = json!(number.to_string());
-    all
 }
 
 fn line(told: &Told, target: &str, dry: bool) -> String {

@@ -15,6 +15,7 @@ mod permissions;
 mod reviews;
 
 use std::fs;
+use std::time::Duration;
 
 use mow_testkit::agents::{Agent, Agents};
 use mow_testkit::field::{Field, Phase, Plan, Soil, marked, phase};
@@ -23,6 +24,8 @@ use serde_json::{Value, json};
 
 /// The program under test.
 const MOW: &str = env!("CARGO_BIN_EXE_mow");
+/// How long a model may wait for an agent to ask it something.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A field whose roles are played by agents.
 struct Scene {

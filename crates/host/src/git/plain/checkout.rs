@@ -10,7 +10,6 @@
 mod folder;
 mod stage;
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,7 +25,7 @@ use gix::objs::FindExt;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 
 use super::lock::Lock;
-use super::{Plain, is_set};
+use super::{Plain, is_set, variable};
 use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
@@ -104,7 +103,7 @@ impl Plain {
             Some(set) => set == usual,
             None => !is_set(&config, key),
         };
-        !VARIABLES.iter().any(|name| env::var_os(name).is_some())
+        !VARIABLES.iter().any(|name| variable(name).is_some())
             && !SECTIONS.into_iter().any(is_named)
             && !SETTINGS.iter().any(|key| is_set(&config, key) || config.boolean(*key).is_some())
             && USUAL.into_iter().all(is_usual)
@@ -168,9 +167,9 @@ fn outer_attributes(git: &Git, config: &Snapshot<'_>, common: &Path) -> Option<[
     });
     let own = match config.trusted_path("core.attributesFile").ok()? {
         Some(file) => file,
-        None => match env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()) {
+        None => match variable("XDG_CONFIG_HOME").filter(|home| !home.is_empty()) {
             Some(home) => PathBuf::from(home).join("git/attributes"),
-            None => PathBuf::from(env::var_os("HOME")?).join(".config/git/attributes"),
+            None => PathBuf::from(variable("HOME")?).join(".config/git/attributes"),
         },
     };
     own.is_absolute().then_some([common.join("info/attributes"), own, system.clone()?])

@@ -1,13 +1,14 @@
 //! In whose name a commit is made, and when, as git finds it out.
 
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use gix::actor::{Signature, date::Time};
 use gix::bstr::{BString, ByteSlice};
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{Plain, is_set};
+use super::{Plain, is_set, variable};
 
 /// Where the names of time zones stand for files.
 const ZONES: &str = "/usr/share/zoneinfo";
@@ -20,14 +21,15 @@ impl Plain {
     /// Returns the author and the committer of a commit that is made now.
     pub(super) fn people(&self) -> Option<[Signature; 2]> {
         let config = self.repo.config_snapshot();
-        let mut dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].iter().map(env::var_os);
+        let mut dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].iter().map(|name| variable(name));
         if dates.any(|date| date.is_some()) || is_set(&config, "i18n.commitEncoding") {
             return None;
         }
         let time = now()?;
-        let person = |variable: &str, role: &str| {
+        let person = |prefix: &str, role: &str| {
             let part = |part: &str, key: &str| {
-                let set = env::var(format!("GIT_{variable}_{part}")).ok().map(BString::from);
+                let set =
+                    variable(&format!("GIT_{prefix}_{part}")).map(|text| text.into_vec().into());
                 let configured = |section: &str| config.string(format!("{section}.{key}").as_str());
                 clean(&set.or_else(|| configured(role)).or_else(|| configured("user"))?)
             };
@@ -56,7 +58,7 @@ fn now() -> Option<Time> {
 
 /// Reads the local time zone. A library would list all zones there are to find one.
 fn zone() -> Option<TimeZone> {
-    let file = match env::var_os("TZ") {
+    let file = match variable("TZ") {
         None => PathBuf::from(LOCAL_ZONE),
         Some(name) => {
             let name = name.into_string().ok()?;

@@ -1,15 +1,11 @@
 //! Agent, worker and lead are killed while a model thinks. The next run comes to the same end.
 
-use std::time::Duration;
-
 use mow_testkit::agents::Agent;
 use mow_testkit::field::{ALL, Going, kill};
 use mow_testkit::llm::{Script, Step};
 use serde_json::json;
 
-use super::{Scene, agents, done, executor, planned, role};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::{PATIENCE, Scene, agents, done, executor, planned, role};
 
 /// Two tasks; the model thinks at the end of the first, when its work is not committed yet.
 fn script() -> Script {

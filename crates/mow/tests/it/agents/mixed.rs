@@ -1,15 +1,11 @@
 //! The same phase by every agent, and two phases at once by different ones.
 
-use std::time::Duration;
-
 use mow_testkit::agents::Agent;
 use mow_testkit::field::{ALL, phase};
 use mow_testkit::llm::{Script, Step};
 use serde_json::json;
 
-use super::{Casting, Scene, done, good, plan_text, planned, role, says};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::{Casting, PATIENCE, Scene, done, good, plan_text, planned, role, says};
 
 /// What a model says to an agent that does not know its own session any more and is told all anew.
 fn forgetful() -> Vec<Script> {

@@ -2,16 +2,14 @@
 //! once, the phase is merged once, nobody is asked twice, and no process is left.
 
 use std::fs;
-use std::time::Duration;
 
 use mow_testkit::agents::Agent;
 use mow_testkit::field::{ALL, Going, Phase, kill, marked, phase, plan, task};
 use mow_testkit::llm::{Script, Step};
 use serde_json::{Value, json};
 
-use super::{Casting, Scene, agents, done, planned, role, says};
+use super::{Casting, PATIENCE, Scene, agents, done, planned, role, says};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a run is begun after the kill until it must have come to its end.
 const RUNS_MAX: usize = 3;
 

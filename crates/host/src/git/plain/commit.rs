@@ -1,0 +1,153 @@
+//! A commit of files as they lie in the worktree, as `git add` and `git commit --only` make it.
+//!
+//! The order is git's: the objects, the new index beside the old one, the reference, the index. Who
+//! is killed in between leaves at most a lock that [`super::super::locks`] clears away.
+
+use gix::bstr::BString;
+use gix::hash::ObjectId;
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+use gix::refs::{FullName, Target};
+
+use super::files::{File, State};
+use super::index::Locked;
+use super::{Plain, is_set};
+use crate::git::layout::Head;
+
+/// What git writes down while something is in progress that a commit would conclude.
+const IN_PROGRESS: [&str; 6] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "MERGE_MSG", "MERGE_RR"];
+
+impl Plain {
+    /// Commits these files and nothing else, also where more is staged; `None` where git is to do
+    /// it, also when they are the same as in the last commit.
+    pub(crate) fn commit(&self, paths: &[&[u8]], message: &str) -> Option<String> {
+        let [author, committer] = self.people()?;
+        let message = clean(message)?;
+        if self.others_have_a_say() {
+            return None;
+        }
+        let (name, head) = self.branch()?;
+        let files = self.files(paths)?;
+        let mut index = Locked::take(&self.layout.own.join("index"))?;
+        index.set(self, &files)?;
+        let before = self.repo.find_commit(head).ok()?.tree_id().ok()?.detach();
+        let tree = self.changed_tree(before, &files)?;
+        if tree == before {
+            return None;
+        }
+        index.write()?;
+        // A line of a reflog has one space where there were several.
+        let subject = message.lines().next().unwrap_or_default().split_ascii_whitespace();
+        let log = format!("commit: {}", subject.collect::<Vec<_>>().join(" "));
+        let commit = gix::objs::Commit {
+            tree,
+            parents: [head].into_iter().collect(),
+            author,
+            committer: committer.clone(),
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let commit = self.repo.write_object(&commit).ok()?.detach();
+        failpoint::reach("commit.staged");
+        self.moves(&name, (head, commit), (log.into(), &committer))?;
+        // Git looks at these files again if the old index stays.
+        index.put().ok();
+        failpoint::reach("commit.made");
+        Some(commit.to_string())
+    }
+
+    /// Returns whether somebody else takes part in a commit: hooks, a program that signs, whatever
+    /// is in progress.
+    fn others_have_a_say(&self) -> bool {
+        let config = self.repo.config_snapshot();
+        let hooks = match config.trusted_path("core.hooksPath") {
+            Ok(None) => Some(self.layout.common.join("hooks")),
+            Ok(Some(path)) => self.top().map(|top| top.join(path)),
+            Err(_) => None,
+        };
+        let is_hook =
+            |entry: std::fs::DirEntry| !entry.file_name().to_string_lossy().ends_with(".sample");
+        let has_hooks = hooks.is_none_or(|dir| {
+            std::fs::read_dir(dir).is_ok_and(|mut all| all.any(|one| one.map_or(true, is_hook)))
+        });
+        let is_busy = |name: &&str| self.layout.own.join(name).exists();
+        has_hooks
+            || config.plumbing().sections_by_name("hook").is_some()
+            || config.boolean("commit.gpgSign") == Some(true)
+            || config.boolean("core.sparseCheckout") == Some(true)
+            || is_set(&config, "core.worktree")
+            || IN_PROGRESS.iter().any(is_busy)
+            || ["rebase-merge", "rebase-apply", "sequencer"].iter().any(is_busy)
+    }
+
+    /// Returns the branch that is checked out, and its commit.
+    pub(super) fn branch(&self) -> Option<(FullName, ObjectId)> {
+        let Head::Branch(name) = self.layout.head()? else { return None };
+        let commit = self.layout.commit(&name)??;
+        Some((name.try_into().ok()?, ObjectId::from_hex(commit.as_bytes()).ok()?))
+    }
+
+    /// Writes the tree that a commit's becomes with these files.
+    fn changed_tree(&self, tree: ObjectId, files: &[File]) -> Option<ObjectId> {
+        let mut editor = self.repo.edit_tree(tree).ok()?;
+        for file in files.iter().filter(|file| matches!(file.state, State::Gone)) {
+            editor.remove_leaf(file.path).ok()?;
+        }
+        for file in files {
+            if let State::There { kind, object, .. } = file.state {
+                editor.upsert(file.path, kind, object).ok()?;
+            }
+        }
+        Some(editor.write().ok()?.detach())
+    }
+
+    /// Moves the branch that is checked out from one commit to another.
+    fn moves(
+        &self,
+        branch: &FullName,
+        (from, to): (ObjectId, ObjectId),
+        (message, committer): (BString, &gix::actor::Signature),
+    ) -> Option<()> {
+        let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message };
+        let expected = PreviousValue::MustExistAndMatch(Target::Object(from));
+        let change = Change::Update { log, expected, new: Target::Object(to) };
+        let edit = RefEdit { change, name: "HEAD".try_into().ok()?, deref: true };
+        // Somebody may have checked out another branch since.
+        if self.branch()?.0 != *branch {
+            return None;
+        }
+        let mut buffer = gix::date::parse::TimeBuf::default();
+        self.repo.edit_references_as([edit], Some(committer.to_ref(&mut buffer))).ok().map(drop)
+    }
+}
+
+/// Cleans a message as `--cleanup=whitespace` does; `None` when nothing is left of it.
+fn clean(message: &str) -> Option<String> {
+    if message.contains('\0') {
+        return None;
+    }
+    let mut cleaned = String::with_capacity(message.len() + 1);
+    let mut is_gap = false;
+    for line in message.split('\n').map(|line| line.trim_end_matches(is_space)) {
+        if line.is_empty() {
+            is_gap = !cleaned.is_empty();
+            continue;
+        }
+        if is_gap {
+            cleaned.push('\n');
+        }
+        is_gap = false;
+        cleaned.push_str(line);
+        cleaned.push('\n');
+    }
+    Some(cleaned).filter(|message| !message.is_empty())
+}
+
+/// Returns whether git takes a letter for a space.
+fn is_space(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r')
+}
+
+#[cfg(test)]
+mod tests;

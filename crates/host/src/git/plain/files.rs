@@ -1,0 +1,162 @@
+//! Files of a worktree as they go into a commit.
+//!
+//! Where git would not take them byte for byte, or not at all, it is asked itself.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BStr, ByteSlice};
+use gix::hash::ObjectId;
+use gix::index::entry::Stat;
+use gix::object::tree::EntryKind;
+
+use super::{Plain, is_set, variable};
+
+/// How large a file may be that is read as a whole.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// What rules for files may say that changes how git reads and writes them.
+const CONVERTING: [&str; 7] = ["text", "eol", "crlf", "filter", "ident", "encoding", "binary"];
+
+/// A file of a worktree.
+pub(super) struct File<'a> {
+    /// Its name below the top, with slashes.
+    pub(super) path: &'a BStr,
+    pub(super) state: State,
+}
+
+/// What became of a file.
+pub(super) enum State {
+    Gone,
+    There { kind: EntryKind, object: ObjectId, stat: Stat },
+}
+
+impl Plain {
+    /// Returns the top of the worktree.
+    pub(super) fn top(&self) -> Option<&Path> {
+        self.repo.workdir()
+    }
+
+    /// Reads files, and keeps what they hold as objects.
+    pub(super) fn files<'a>(&self, paths: &[&'a [u8]]) -> Option<Vec<File<'a>>> {
+        let top = self.top()?;
+        let paths: BTreeSet<&[u8]> = paths.iter().copied().collect();
+        let dirs: BTreeSet<&Path> = paths.iter().flat_map(|path| above(path)).collect();
+        if self.converts(top, &dirs) {
+            return None;
+        }
+        // Behind a link lies somebody else's directory.
+        let is_link =
+            |dir: &&Path| fs::symlink_metadata(top.join(dir)).is_ok_and(|about| about.is_symlink());
+        if dirs.iter().any(is_link) {
+            return None;
+        }
+        let file = |path: &'a [u8]| {
+            let state = self.state(&top.join(OsStr::from_bytes(path)))?;
+            Some(File { path: path.as_bstr(), state })
+        };
+        paths.into_iter().map(file).collect()
+    }
+
+    fn state(&self, path: &Path) -> Option<State> {
+        match fs::symlink_metadata(path) {
+            Err(error) if is_absent(&error) => return Some(State::Gone),
+            Err(_) => return None,
+            Ok(_) => {}
+        }
+        let (kind, bytes, stat) = self.content(path)?;
+        let object = self.repo.write_blob(bytes).ok()?.detach();
+        Some(State::There { kind, object, stat })
+    }
+
+    /// Reads a file or a link.
+    pub(super) fn content(&self, path: &Path) -> Option<(EntryKind, Vec<u8>, Stat)> {
+        let about = fs::symlink_metadata(path).ok()?;
+        let (kind, bytes) = if about.is_symlink() {
+            (EntryKind::Link, fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec())
+        } else if about.is_file() && about.len() <= FILE_BYTES_MAX {
+            let is_program = about.permissions().mode() & 0o100 != 0;
+            let kind = if is_program { EntryKind::BlobExecutable } else { EntryKind::Blob };
+            (kind, fs::read(path).ok()?)
+        } else {
+            return None;
+        };
+        let stat = stat_of(path)?;
+        // It may have changed while it was read.
+        is_same(&about, &fs::symlink_metadata(path).ok()?).then_some((kind, bytes, stat))
+    }
+
+    /// Returns whether settings or rules for files below these directories may make git read or
+    /// write something else than their bytes.
+    pub(super) fn converts(&self, top: &Path, dirs: &BTreeSet<&Path>) -> bool {
+        let config = self.repo.config_snapshot();
+        let no = |key: &str| config.boolean(key) == Some(false);
+        let yes = |key: &str| config.boolean(key) == Some(true);
+        let is_set_otherwise = config.string("core.autocrlf").is_some() && !no("core.autocrlf")
+            || no("core.fileMode")
+            || no("core.symlinks")
+            || yes("core.ignoreCase")
+            || yes("core.precomposeUnicode")
+            || is_set(&config, "attr.tree")
+            || variable("GIT_ATTR_SOURCE").is_some();
+        let rules = dirs.iter().map(|dir| top.join(dir).join(".gitattributes"));
+        is_set_otherwise || rules.chain(self.rules_elsewhere()).any(|file| is_converting(&file))
+    }
+
+    /// Returns the files with rules that lie in no worktree.
+    fn rules_elsewhere(&self) -> Vec<PathBuf> {
+        let config = self.repo.config_snapshot();
+        let home = |name: &str| variable(name).filter(|dir| !dir.is_empty());
+        let own = home("XDG_CONFIG_HOME").map(PathBuf::from);
+        let own = own.or_else(|| Some(Path::new(&home("HOME")?).join(".config")));
+        // A path that cannot be understood counts as one that converts: a directory cannot be read.
+        let named = config.trusted_path("core.attributesFile").unwrap_or(Some("/".into()));
+        let system = self.system.as_ref().and_then(|file| file.parent());
+        [
+            named.or_else(|| own.map(|dir| dir.join("git/attributes"))),
+            Some(self.layout.common.join("info/attributes")),
+            system.map(|dir| dir.join("gitattributes")),
+            Some(PathBuf::from("/etc/gitattributes")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Returns the directories above a file, the top too.
+pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &Path> {
+    Path::new(OsStr::from_bytes(path)).ancestors().skip(1)
+}
+
+/// Returns what an index keeps about a file to know it again.
+pub(super) fn stat_of(path: &Path) -> Option<Stat> {
+    let about = gix::index::fs::Metadata::from_path_no_follow(path).ok()?;
+    Stat::from_fs(&about).ok()
+}
+
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let about = |file: &Metadata| {
+        (file.ino(), file.len(), file.mode(), file.mtime(), file.mtime_nsec(), file.ctime_nsec())
+    };
+    about(one) == about(other)
+}
+
+fn is_converting(file: &Path) -> bool {
+    match fs::read(file) {
+        Ok(text) => {
+            let text = text.to_ascii_lowercase();
+            CONVERTING.iter().any(|word| text.contains_str(word))
+        }
+        Err(error) => !is_absent(&error),
+    }
+}

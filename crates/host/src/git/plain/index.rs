@@ -1,0 +1,158 @@
+//! The index of a worktree, changed under git's own lock.
+
+use std::ffi::OsStr;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use gix::bstr::{BStr, ByteSlice};
+use gix::index::entry::{Flags, Mode, Stage};
+use gix::index::extension::Tree;
+use gix::lock::acquire::Fail;
+
+use super::Plain;
+use super::files::{File, State, stat_of};
+
+/// How long an agent's git may keep the index locked.
+const LOCKED_WITHIN: Duration = Duration::from_secs(1);
+
+/// An index that nobody else may change.
+pub(super) struct Locked {
+    lock: gix::lock::File,
+    index: gix::index::File,
+}
+
+impl Locked {
+    /// Locks and reads an index; `None` when it is not one that lists every file by itself, or has
+    /// something to be settled first.
+    pub(super) fn take(path: &Path) -> Option<Self> {
+        let patience = Fail::AfterDurationWithBackoff(LOCKED_WITHIN);
+        let lock = gix::lock::File::acquire_to_update_resource(path, patience, None, 0).ok()?;
+        let index = read(path)?;
+        let is_odd = |entry: &gix::index::Entry| {
+            entry.stage() != Stage::Unconflicted || entry.flags.contains(Flags::INTENT_TO_ADD)
+        };
+        (!index.entries().iter().any(is_odd)).then_some(Self { lock, index })
+    }
+
+    /// Takes files over as they are.
+    pub(super) fn set(&mut self, plain: &Plain, files: &[File<'_>]) -> Option<()> {
+        self.keep_doubtful(plain);
+        let gone = |file: &&File<'_>| matches!(file.state, State::Gone);
+        for file in files.iter().filter(gone) {
+            if let Some(at) = self.find(file.path)? {
+                self.index.remove_entry_at_index(at);
+            }
+        }
+        let mut new = Vec::new();
+        for file in files {
+            let State::There { kind, object, stat } = file.state else { continue };
+            let mode = Mode::from(gix::objs::tree::EntryMode::from(kind));
+            match self.find(file.path)? {
+                Some(at) => {
+                    let entry = &mut self.index.entries_mut()[at];
+                    (entry.id, entry.mode, entry.stat) = (object, mode, stat);
+                }
+                None => new.push((stat, object, mode, file.path)),
+            }
+        }
+        let is_new = !new.is_empty();
+        for (stat, object, mode, path) in new {
+            self.index.dangerously_push_entry(stat, object, Flags::empty(), mode, path);
+        }
+        if is_new {
+            self.index.sort_entries();
+        }
+        for file in files {
+            if let Some(tree) = self.index.tree_mut() {
+                forget(tree, file.path);
+            }
+        }
+        (!is_new || self.is_sound()).then_some(())
+    }
+
+    /// Writes the changed index beside the old one.
+    pub(super) fn write(&mut self) -> Option<()> {
+        let Self { lock, index } = self;
+        let write = |file: &mut std::fs::File| -> io::Result<()> {
+            let mut out = BufWriter::with_capacity(64 * 1024, file);
+            index
+                .write_to(&mut out, gix::index::write::Options::default())
+                .map_err(io::Error::other)?;
+            out.flush()
+        };
+        lock.with_mut(write).ok()
+    }
+
+    /// Puts the changed index into the place of the old one.
+    pub(super) fn put(self) -> io::Result<()> {
+        self.lock.commit().map(drop).map_err(|error| error.error)
+    }
+
+    /// Returns where a file stands in the list; `None` when git was told something about it.
+    fn find(&self, path: &BStr) -> Option<Option<usize>> {
+        let Ok(at) = self.index.entry_index_by_path(path) else { return Some(None) };
+        let entry = self.index.entry(at);
+        let is_told = entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
+        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
+        (!is_told && is_file).then_some(Some(at))
+    }
+
+    /// Marks the files of which the old index's own time does not tell whether they changed since.
+    ///
+    /// They were changed when the index was written or later, so git reads them to find out. The
+    /// new index will be younger than they are; a size of zero makes git read them nevertheless.
+    fn keep_doubtful(&mut self, plain: &Plain) {
+        let top = plain.top();
+        let (index, mut doubtful) = (&self.index, Vec::new());
+        for (at, entry) in index.entries().iter().enumerate() {
+            let path = entry.path(index);
+            let is_known = || {
+                let file = top?.join(OsStr::from_bytes(path));
+                let is_as_before = stat_of(&file) == Some(entry.stat);
+                plain.holds(&file, path, entry).map(|holds| holds && is_as_before)
+            };
+            if !is_older(entry, index) && is_known() != Some(true) {
+                doubtful.push(at);
+            }
+        }
+        for at in doubtful {
+            self.index.entries_mut()[at].stat.size = 0;
+        }
+    }
+
+    /// Returns whether no name is both a file and a directory, or there twice.
+    fn is_sound(&self) -> bool {
+        let paths: Vec<_> = self.index.entries().iter().map(|one| one.path(&self.index)).collect();
+        let is_listed = |path: &BStr| paths.binary_search(&path).is_ok();
+        let mut pairs = paths.windows(2);
+        pairs.all(|pair| pair[0] < pair[1])
+            && paths.iter().all(|path| {
+                let mut ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+                !ends.any(|(end, _)| is_listed(path[..end].as_bstr()))
+            })
+    }
+}
+
+/// Reads an index that lists every file by itself.
+pub(super) fn read(path: &Path) -> Option<gix::index::File> {
+    let options = gix::index::decode::Options::default();
+    let index = gix::index::File::at(path, gix::hash::Kind::Sha1, false, options).ok()?;
+    (!index.is_sparse() && index.link().is_none()).then_some(index)
+}
+
+/// Returns whether a file was changed before the index was written, so that a later change shows.
+pub(super) fn is_older(entry: &gix::index::Entry, index: &gix::index::File) -> bool {
+    let (time, at) = (&entry.stat.mtime, index.timestamp());
+    (i64::from(time.secs), time.nsecs) < (at.unix_seconds(), at.nanoseconds())
+}
+
+/// Lets git compute the trees again that a file is in.
+fn forget(tree: &mut Tree, path: &BStr) {
+    tree.num_entries = None;
+    let Some((dir, rest)) = path.split_once_str("/") else { return };
+    if let Some(child) = tree.children.iter_mut().find(|child| child.name.as_slice() == dir) {
+        forget(child, rest.as_bstr());
+    }
+}
