@@ -134,7 +134,9 @@ pub fn prepare(root: &Path, job: &Prepare) -> Result<Prepared, WorktreeError> {
 pub fn fill(prepared: &Prepared) -> Result<(), WorktreeError> {
     if !prepared.reused && prepared.created_branch {
         let git = Git::at_top(&prepared.path).plumbing();
-        git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        if git.plain().and_then(|plain| plain.checkout(&git)).is_none() {
+            git.run(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])?;
+        }
         failpoint::reach("worktree.filled");
     }
     Ok(())
@@ -246,6 +248,9 @@ fn base_of(git: &Git, prepare: &Prepare) -> Result<String, WorktreeError> {
 /// Makes the worktree; returns whether its branch is new.
 fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> {
     let is_new = !git.branch_exists(&prepare.branch)?;
+    if is_new {
+        locks::clear_branch(git, &prepare.branch)?;
+    }
     // In English, so that the note about an unfinished worktree can be recognised.
     let git = git.with_env("LC_ALL", "C");
     let path = prepare.path.as_os_str();
@@ -258,7 +263,10 @@ fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> 
         vec![path, branch]
     };
     failpoint::reach("worktree.add.before");
-    if let Err(error) = git.run(&[&words[..], &rest].concat()) {
+    let plain = git.plain().filter(|_| is_new);
+    if plain.and_then(|plain| plain.add_worktree(&prepare.path, &prepare.branch, base)).is_none()
+        && let Err(error) = git.run(&[&words[..], &rest].concat())
+    {
         base_of(&git, prepare)?;
         return Err(error.into());
     }

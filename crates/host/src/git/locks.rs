@@ -31,7 +31,8 @@ pub(crate) fn wait_until_quiet(path: &Path) -> Vec<u32> {
 /// Removes what a killed git left locked in this worktree.
 pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
     let own = worktree.git_dir()?;
-    let mut locks = vec![own.join("index.lock"), own.join("HEAD.lock")];
+    let names = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"];
+    let mut locks: Vec<_> = names.iter().map(|name| own.join(name)).collect();
     if let Some(branch) = worktree.current_branch()? {
         locks.push(worktree.common_dir()?.join(format!("refs/heads/{branch}.lock")));
     }
@@ -42,6 +43,15 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
     }
     for lock in locks {
         // If it cannot be removed, the next step of git says so.
+        fs::remove_file(lock).ok();
+    }
+    Ok(())
+}
+
+/// Removes what was left locked by somebody who was making a branch, and did not come to it.
+pub(crate) fn clear_branch(git: &Git, branch: &str) -> Result<(), GitError> {
+    let lock = git.common_dir()?.join(format!("refs/heads/{branch}.lock"));
+    if lock.exists() && !is_busy(git.dir(), &lock) {
         fs::remove_file(lock).ok();
     }
     Ok(())

@@ -5,17 +5,20 @@
 //! looks unusual, fails, or gives the user's own programs a say is `None`, and then git itself is
 //! asked. So a failure here must leave nothing behind but objects that nobody refers to.
 
+mod checkout;
 mod commit;
 mod files;
 mod history;
 mod index;
 #[cfg(test)]
 mod invented;
+mod lock;
 mod look;
 mod merge;
 mod objects;
 mod seal;
 mod who;
+mod worktree;
 
 use std::ffi::OsString;
 use std::fs;

@@ -213,6 +213,27 @@ fn one_that_was_hardly_begun_is_made_anew() {
 }
 
 #[test]
+fn one_whose_branch_was_not_made_is_made_anew() {
+    let place = Place::new();
+    place.prepare();
+    // We were killed when all was there but the branch.
+    for name in ["file", "deep/code"] {
+        fs::remove_file(place.job.path.join(name)).unwrap();
+    }
+    fs::remove_dir(place.job.path.join("deep")).unwrap();
+    for name in ["index", "ORIG_HEAD"] {
+        fs::remove_file(place.admin().join(name)).unwrap();
+    }
+    let heads = place.repository.root().join(".git/refs/heads");
+    let branch = heads.join(&place.job.branch);
+    fs::rename(&branch, heads.join(format!("{}.lock", place.job.branch))).unwrap();
+    let prepared = place.prepare();
+    assert!(!prepared.reused && prepared.created_branch);
+    assert!(branch.exists() && place.is_clean());
+    assert_eq!(place.text("deep/code"), "code\n");
+}
+
+#[test]
 fn unfinished_entries_of_other_phases_are_no_hindrance() {
     let place = Place::new();
     let entries = place.repository.root().join(".git/worktrees");

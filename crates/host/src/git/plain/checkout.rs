@@ -1,0 +1,184 @@
+//! Writes the files of a worktree that has none yet, and its index: what `git reset --hard` does
+//! there.
+//!
+//! Files are only ever made, never opened that are there, and never through a link. Nothing in the
+//! settings or attributes may have a say in their contents. Whoever dies or gives up in the middle
+//! leaves what a killed git leaves: some of the files, and no index.
+
+#![expect(clippy::disallowed_methods, reason = "the files of a new worktree are made here")]
+
+mod folder;
+mod stage;
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use gix::ObjectId;
+use gix::bstr::ByteSlice;
+use gix::config::Snapshot;
+use gix::objs::FindExt;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+
+use super::lock::Lock;
+use super::{Plain, is_set, variable};
+use crate::git::Git;
+use folder::{Folder, Item, Kind};
+use stage::Stage;
+
+/// Settings that change what a checkout writes, or the form of the index.
+const SECTIONS: [&str; 4] = ["attr", "feature", "index", "worktree"];
+const SETTINGS: [&str; 3] = ["core.checkStat", "core.untrackedCache", "core.worktree"];
+/// Those that do so unless they say what is so anyway.
+const USUAL: [(&str, bool); 9] = [
+    ("core.autocrlf", false),
+    ("core.bare", false),
+    ("core.fileMode", true),
+    ("core.ignoreCase", false),
+    ("core.logAllRefUpdates", true),
+    ("core.precomposeUnicode", false),
+    ("core.sparseCheckout", false),
+    ("core.splitIndex", false),
+    ("core.symlinks", true),
+];
+/// Variables that would do the same.
+const VARIABLES: [&str; 4] =
+    ["GIT_ATTR_SOURCE", "GIT_CONFIG_PARAMETERS", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
+/// Where git reads the attributes of the whole machine.
+const SYSTEM_ATTRIBUTES: &str = "GIT_ATTR_SYSTEM";
+/// Parts of the names of those attributes that change what is written.
+const CONVERTING: [&[u8]; 7] =
+    [b"text", b"eol", b"crlf", b"filter", b"ident", b"encoding", b"binary"];
+
+/// How folders are opened: never through a link.
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Plain {
+    /// Writes the files of the last commit and the index of a worktree, at its top, that has
+    /// neither.
+    pub(crate) fn checkout(&self, git: &Git) -> Option<()> {
+        let own = &self.layout.own;
+        let is_new = !own.join("index").exists() && !own.join("ORIG_HEAD").exists();
+        if !is_new || !self.has_usual_settings() || !self.writes_as_is(git)? {
+            return None;
+        }
+        let [_, committer] = self.people()?;
+        let head = self.layout.commit("HEAD")??;
+        let id = ObjectId::from_hex(head.as_bytes()).ok()?;
+        let tree = self.repo.find_commit(id).ok()?.tree_id().ok()?.detach();
+        let folder = self.folder(tree, 0)?;
+        let mut log = fs::OpenOptions::new().append(true).open(own.join("logs/HEAD")).ok()?;
+
+        let mut lock = Lock::take(own.join("index"))?;
+        let mut stage = Stage::new(folder.count);
+        let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
+        self.fill(top.as_fd(), &folder, &mut stage)?;
+        failpoint::reach("worktree.files.written");
+        lock.file.write_all(&stage.finish(&folder)?).ok()?;
+        lock.commit()?;
+
+        let mut lock = Lock::take(own.join("ORIG_HEAD"))?;
+        writeln!(lock.file, "{head}").ok()?;
+        // A reference that a crash of the machine left empty would be in the way of the next one.
+        lock.file.sync_all().ok()?;
+        lock.commit()?;
+        let mut line = format!("{head} {head} ").into_bytes();
+        committer.write_to(&mut line).ok()?;
+        line.extend_from_slice(b"\treset: moving to HEAD\n");
+        log.write_all(&line).ok()
+    }
+
+    /// Returns whether worktrees are made and filled in the way that they are without settings.
+    pub(super) fn has_usual_settings(&self) -> bool {
+        let config = self.repo.config_snapshot();
+        let is_named = |name| {
+            config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some())
+        };
+        // One without a value is true, but no text.
+        let is_usual = |(key, usual)| match config.boolean(key) {
+            Some(set) => set == usual,
+            None => !is_set(&config, key),
+        };
+        !VARIABLES.iter().any(|name| variable(name).is_some())
+            && !SECTIONS.into_iter().any(is_named)
+            && !SETTINGS.iter().any(|key| is_set(&config, key) || config.boolean(*key).is_some())
+            && USUAL.into_iter().all(is_usual)
+    }
+
+    /// Returns whether no attributes from outside of the tree have a say in what is written.
+    fn writes_as_is(&self, git: &Git) -> Option<bool> {
+        let is_harmless =
+            |file: &PathBuf| fs::read(file).map_or(!file.exists(), |text| !converts(&text));
+        let config = self.repo.config_snapshot();
+        let files = outer_attributes(git, &config, &self.layout.common)?;
+        Some(files.iter().all(is_harmless))
+    }
+
+    /// Makes the files of a folder, and those of the folders in it.
+    fn fill(&self, dir: BorrowedFd<'_>, folder: &Folder, stage: &mut Stage) -> Option<()> {
+        for (name, item) in &folder.items {
+            match item {
+                Item::Folder(inner) => {
+                    let name = OsStr::from_bytes(name);
+                    rustix::fs::mkdirat(dir, name, Mode::from(0o777)).ok()?;
+                    let made = rustix::fs::openat(dir, name, DIRECTORY, Mode::empty()).ok()?;
+                    let outer = stage.enter(name.as_bytes());
+                    self.fill(made.as_fd(), inner, stage)?;
+                    stage.leave(outer);
+                }
+                Item::File(kind, id) => {
+                    let content = self.repo.objects.find_blob(id, &mut stage.content).ok()?.data;
+                    let stat = make(dir, OsStr::from_bytes(name), *kind, content)?;
+                    stage.add(name, *kind, id, &stat);
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Makes a file or a link that is not there yet.
+fn make(dir: BorrowedFd<'_>, name: &OsStr, kind: Kind, content: &[u8]) -> Option<Stat> {
+    let mode = match kind {
+        Kind::Link => {
+            rustix::fs::symlinkat(OsStr::from_bytes(content), dir, name).ok()?;
+            return rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        }
+        Kind::Program => Mode::from(0o777),
+        Kind::Text => Mode::from(0o666),
+    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(dir, name, flags, mode).ok()?);
+    file.write_all(content).ok()?;
+    rustix::fs::fstat(&file).ok()
+}
+
+/// Names the files outside of the tree that may say something of its files.
+fn outer_attributes(git: &Git, config: &Snapshot<'_>, common: &Path) -> Option<[PathBuf; 3]> {
+    static SYSTEM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    // Asked once: that is decided when git is built.
+    let system = SYSTEM.get_or_init(|| {
+        let answer = git.ask(&["var", SYSTEM_ATTRIBUTES]).ok()?;
+        answer.success.then(|| PathBuf::from(answer.text()))
+    });
+    let own = match config.trusted_path("core.attributesFile").ok()? {
+        Some(file) => file,
+        None => match variable("XDG_CONFIG_HOME").filter(|home| !home.is_empty()) {
+            Some(home) => PathBuf::from(home).join("git/attributes"),
+            None => PathBuf::from(variable("HOME")?).join(".config/git/attributes"),
+        },
+    };
+    own.is_absolute().then_some([common.join("info/attributes"), own, system.clone()?])
+}
+
+/// Returns whether attributes may change the content of files.
+fn converts(attributes: &[u8]) -> bool {
+    CONVERTING.iter().any(|name| attributes.contains_str(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What a tree holds that is to become files.
+//!
+//! Only trees count that git would have made itself and would check out without a word: others are
+//! `None`. Nothing is written here.
+
+use std::fs;
+
+use gix::ObjectId;
+use gix::bstr::{BStr, BString};
+use gix::objs::{FindExt, tree};
+use gix::prelude::HeaderExt;
+use gix::validate::path::component::{self, Options};
+
+use super::converts;
+use crate::git::plain::Plain;
+
+/// Folders in folders in folders.
+const DEEPEST: usize = 100;
+/// Larger files are not for one piece of memory.
+pub(super) const LARGEST: u64 = 32 << 20;
+/// How many bytes can have become one in an object of its own.
+const MOST: u64 = 1032;
+
+/// A folder, with all that is in it.
+pub(super) struct Folder {
+    pub(super) id: ObjectId,
+    /// In the order of the index.
+    pub(super) items: Vec<(BString, Item)>,
+    /// How many files are below.
+    pub(super) count: u32,
+}
+
+/// A part of a folder.
+pub(super) enum Item {
+    File(Kind, ObjectId),
+    Folder(Folder),
+}
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text = 0o100_644,
+    Program = 0o100_755,
+    Link = 0o120_000,
+}
+
+impl Plain {
+    /// Reads a tree, and those in it.
+    pub(super) fn folder(&self, id: ObjectId, depth: usize) -> Option<Folder> {
+        let mut buffer = Vec::new();
+        let mut folder = Folder { id, items: Vec::new(), count: 0 };
+        let mut last: Option<(&BStr, bool)> = None;
+        for entry in self.repo.objects.find_tree_iter(&id, &mut buffer).ok()? {
+            let entry = entry.ok()?;
+            let (name, id) = (entry.filename, entry.oid.to_owned());
+            let item = match entry.mode.value() {
+                0o040_000 if depth < DEEPEST => Item::Folder(self.folder(id, depth + 1)?),
+                0o100_644 => Item::File(Kind::Text, id),
+                0o100_755 => Item::File(Kind::Program, id),
+                0o120_000 => Item::File(Kind::Link, id),
+                _ => return None,
+            };
+            let this = (name, matches!(item, Item::Folder(_)));
+            let is_next = last.is_none_or(|(name, is_folder)| {
+                tree::name_order(name, is_folder, this.0, this.1).is_lt()
+            });
+            if !is_next || !self.is_plain(name, &item)? {
+                return None;
+            }
+            last = Some(this);
+            folder.count = folder.count.checked_add(item.count())?;
+            folder.items.push((name.to_owned(), item));
+        }
+        // Git makes no folder without files.
+        (depth == 0 || folder.count > 0).then_some(folder)
+    }
+
+    /// Returns whether git takes the name for that of a file like any other.
+    fn is_plain(&self, name: &BStr, item: &Item) -> Option<bool> {
+        let mode = matches!(item, Item::File(Kind::Link, _)).then_some(component::Mode::Symlink);
+        let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+        if gix::validate::path::component(name, mode, options).is_err() || name.contains(&b'\\') {
+            return None;
+        }
+        if matches!(item, Item::File(_, id) if !self.is_small(id)) {
+            return None;
+        }
+        match item {
+            _ if name != ".gitattributes" => Some(true),
+            Item::File(Kind::Text, id) => {
+                let mut buffer = Vec::new();
+                Some(!converts(self.repo.objects.find_blob(id, &mut buffer).ok()?.data))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Plain {
+    /// Returns whether the content of a file is there, and not too much.
+    fn is_small(&self, id: &ObjectId) -> bool {
+        let name = id.to_hex().to_string();
+        let file = self.layout.common.join("objects").join(&name[..2]).join(&name[2..]);
+        // Quicker than to open it.
+        fs::metadata(file).is_ok_and(|file| file.len() <= LARGEST / MOST)
+            || self.repo.objects.header(id).is_ok_and(|header| {
+                header.size() <= LARGEST && header.kind() == gix::objs::Kind::Blob
+            })
+    }
+}
+
+impl Item {
+    fn count(&self) -> u32 {
+        match self {
+            Self::File(..) => 1,
+            Self::Folder(folder) => folder.count,
+        }
+    }
+}

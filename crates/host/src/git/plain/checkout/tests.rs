@@ -1,0 +1,380 @@
+//! Worktrees filled here and by git itself have to be the same.
+
+#![expect(clippy::disallowed_methods, reason = "tests set files up and break them")]
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::folder::LARGEST;
+use crate::git::Git;
+use crate::test_repository::Repository;
+
+/// A worktree without files, on a branch of its own.
+fn bare_worktree(repository: &Repository, name: &str, commit: &str) -> Git {
+    repository.write(".git/info/exclude", "/.w/\n");
+    let path = repository.root().join(".w").join(name);
+    let (branch, at) = (format!("b-{name}"), path.to_string_lossy());
+    let words = ["worktree", "add", "-q", "--no-checkout", "--no-track", "-b", &branch];
+    repository.say(&[&words[..], &[&*at, commit]].concat());
+    Git::at_top(&path).plumbing()
+}
+
+fn checkout(git: &Git) -> Option<()> {
+    git.plain().unwrap().checkout(git)
+}
+
+/// Everything below a directory but the link to the repository: names, modes, contents.
+fn listing(dir: &Path) -> Vec<(Vec<u8>, u32, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut left = vec![dir.to_path_buf()];
+    while let Some(path) = left.pop() {
+        for entry in fs::read_dir(path).unwrap().map(Result::unwrap) {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let name = path.strip_prefix(dir).unwrap().as_os_str().as_bytes().to_vec();
+            if name == b".git" {
+                continue;
+            }
+            let content = match kind {
+                _ if kind.is_symlink() => {
+                    fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+                }
+                _ if kind.is_dir() => Vec::new(),
+                _ => fs::read(&path).unwrap(),
+            };
+            all.push((name, entry.metadata().unwrap().permissions().mode(), content));
+            if kind.is_dir() {
+                left.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// An index without what the system says of the files, and without its checksum.
+fn masked_index(file: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(file).unwrap();
+    bytes.truncate(bytes.len() - 20);
+    let count = u32::from_be_bytes(bytes[8..12].try_into().unwrap());
+    let mut at = 12;
+    for _ in 0..count {
+        bytes[at..at + 24].fill(0);
+        bytes[at + 28..at + 36].fill(0);
+        let name = bytes[at + 62..].iter().position(|byte| *byte == 0).unwrap();
+        at += (62 + name) / 8 * 8 + 8;
+    }
+    bytes
+}
+
+/// Checks that an index says of each file what the system says.
+fn check_stats(file: &Path, dir: &Path) {
+    let bytes = fs::read(file).unwrap();
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap();
+    let mut at = 12;
+    for _ in 0..number(8) {
+        let name = bytes[at + 62..].iter().position(|byte| *byte == 0).unwrap();
+        let path = dir.join(OsStr::from_bytes(&bytes[at + 62..at + 62 + name]));
+        let stat = path.symlink_metadata().unwrap();
+        let times = [stat.ctime(), stat.ctime_nsec(), stat.mtime(), stat.mtime_nsec()];
+        let mut wanted: Vec<_> = times.map(|time| low(time.cast_unsigned())).to_vec();
+        let mode = number(at + 24);
+        wanted.extend([low(stat.dev()), low(stat.ino()), mode, stat.uid(), stat.gid()]);
+        wanted.push(low(stat.size()));
+        let found: Vec<_> = (0..10).map(|field| number(at + 4 * field)).collect();
+        assert_eq!(found, wanted, "{}", path.display());
+        at += (62 + name) / 8 * 8 + 8;
+    }
+}
+
+/// A reflog without the times.
+fn masked_log(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().map(|line| {
+        let (who, what) = line.split_once('\t').unwrap_or((line, "-"));
+        let words: Vec<_> = who.split(' ').collect();
+        format!("{} {}\t{what}\n", words[..words.len() - 2].join(" "), words[words.len() - 1])
+    });
+    lines.collect()
+}
+
+/// Compares the same commit, checked out here and by git.
+fn check_same(repository: &Repository, name: &str, commit: &str) {
+    let ours = bare_worktree(repository, &format!("o{name}"), commit);
+    let gits = bare_worktree(repository, &format!("g{name}"), commit);
+    assert_eq!(checkout(&ours), Some(()), "{name} is nothing unusual");
+    gits.run(&["reset", "-q", "--hard", "--no-recurse-submodules"]).unwrap();
+
+    assert_eq!(listing(ours.dir()), listing(gits.dir()), "{name}");
+    let (own, other) = (ours.git_dir().unwrap(), gits.git_dir().unwrap());
+    assert_eq!(masked_index(&own.join("index")), masked_index(&other.join("index")), "{name}");
+    check_stats(&own.join("index"), ours.dir());
+    let orig = |dir: &PathBuf| fs::read(dir.join("ORIG_HEAD")).unwrap();
+    assert_eq!(orig(&own), orig(&other));
+    let log = |dir: &PathBuf| masked_log(&dir.join("logs/HEAD"));
+    assert_eq!(log(&own), log(&other));
+    let names = |dir: &PathBuf| {
+        let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&own), names(&other));
+
+    // As if nothing had happened at the very time that the index was written: git would have to
+    // write what it learns of files that look changed.
+    let later = SystemTime::now() + Duration::from_secs(10);
+    let index = fs::OpenOptions::new().write(true).open(own.join("index")).unwrap();
+    index.set_modified(later).unwrap();
+    let before = fs::read(own.join("index")).unwrap();
+    assert_eq!(ours.run(&["status", "--porcelain"]).unwrap().text(), "", "{name}");
+    assert_eq!(fs::read(own.join("index")).unwrap(), before, "{name} was known to be unchanged");
+    // The more there are, the longer git takes to make one.
+    for dir in [own.as_path(), &other, ours.dir(), gits.dir()] {
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+/// A small source of numbers that are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 20).unwrap() % bound
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    fn path(&mut self) -> Vec<u8> {
+        let names: [&[u8]; 20] = [
+            b"a",
+            b"a.b",
+            b"a-",
+            b"a0",
+            b"ab",
+            b"b",
+            b"with space",
+            b"new\nline",
+            b"\xff\xfe",
+            "\u{e9}".as_bytes(),
+            b"\"quoted\"",
+            b".gitignore",
+            b".github",
+            b"git",
+            b"-rf",
+            b"c:d",
+            b"tab\t",
+            b"z",
+            b"a longer name than most others are",
+            b"*?[",
+        ];
+        let depth = self.one(&[0, 0, 0, 1, 1, 2, 3, 12]);
+        let parts: Vec<_> = (0..=depth).map(|_| self.one(&names)).collect();
+        parts.join(&b'/')
+    }
+
+    fn content(&mut self, is_link: bool) -> Vec<u8> {
+        if is_link {
+            return self.one(&[&b"a"[..], b"../out", b"/nowhere", b"\xff"]).to_vec();
+        }
+        let line = self.one(&[&b""[..], b"text\n", b"text\r\n", b"\0\xff", b"$Id$\n"]);
+        line.repeat(self.one(&[1, 3, 5000]))
+    }
+}
+
+#[test]
+fn random_trees_become_the_files_and_the_index_that_git_makes() {
+    const TREES: usize = 100;
+    let repository = Repository::empty();
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut input = Vec::new();
+    for tree in 0..TREES {
+        let head =
+            format!("commit refs/heads/t{tree}\ncommitter T <t@e> 1 +0000\ndata 0\ndeleteall\n");
+        input.extend_from_slice(head.as_bytes());
+        for _ in 0..dice.below(20) {
+            let mode = dice.one(&["100644", "100644", "100755", "120000"]);
+            let content = dice.content(mode == "120000");
+            let path = dice.path().iter().fold(String::new(), |mut path, byte| {
+                write!(path, "\\{byte:03o}").unwrap();
+                path
+            });
+            let head = format!("M {mode} inline \"{path}\"\ndata {}\n", content.len());
+            input.extend_from_slice(head.as_bytes());
+            input.extend_from_slice(&content);
+            input.push(b'\n');
+        }
+    }
+    repository.git.run_with(&["fast-import", "--quiet"], &input).unwrap();
+    for tree in 0..TREES {
+        // Some of the objects lie in a pack, some in files of their own.
+        check_same(&repository, &tree.to_string(), &format!("t{tree}"));
+    }
+}
+
+#[test]
+fn usual_trees_are_checked_out_here() {
+    let repository = Repository::empty();
+    check_same(&repository, "empty", &repository.commit("nothing"));
+    repository.write("src/main.rs", "fn main() {}\n");
+    repository.write(".gitattributes", "*.png diff=pictures\n/docs linguist-generated\n");
+    repository.write(".gitmodules", "");
+    repository.say(&["config", "core.eol", "crlf"]);
+    repository.say(&["config", "core.autocrlf", "false"]);
+    check_same(&repository, "loose", &repository.commit("some"));
+    let deep: PathBuf = (0..40).map(|_| "a folder in a folder in a folder").collect();
+    let names = [format!("{}/file", deep.display()), format!("{}/file", "n".repeat(255))];
+    for name in &names {
+        repository.write(name, "deep\n");
+    }
+    repository.commit("deep");
+    repository.say(&["repack", "-adq"]);
+    check_same(&repository, "packed", "HEAD");
+}
+
+/// Git has to be asked about these, and does what it always did.
+fn check_unusual(what: &str, prepare: impl FnOnce(&Repository)) {
+    let repository = Repository::new();
+    repository.write("dir/file", "two\n");
+    repository.commit("second");
+    prepare(&repository);
+    let git = bare_worktree(&repository, "one", "HEAD");
+    assert_eq!(git.plain().and_then(|plain| plain.checkout(&git)), None, "{what}");
+    assert!(!git.git_dir().unwrap().join("index.lock").exists());
+    assert_eq!(listing(git.dir()), [], "{what}: nothing is begun that git is asked to do");
+}
+
+#[test]
+fn settings_that_have_a_say_are_left_to_git() {
+    for (key, value) in [
+        ("core.autocrlf", "true"),
+        ("core.autocrlf", "input"),
+        ("core.symlinks", "false"),
+        ("core.fileMode", "0"),
+        ("core.ignoreCase", "yes"),
+        ("core.splitIndex", "true"),
+        ("core.sparseCheckout", "true"),
+        ("core.logAllRefUpdates", "false"),
+        ("core.logAllRefUpdates", "always"),
+        ("core.untrackedCache", "true"),
+        ("core.checkStat", "minimal"),
+        ("core.attributesFile", "relative"),
+        ("index.version", "4"),
+        ("index.skipHash", "true"),
+        ("feature.manyFiles", "true"),
+        ("attr.tree", "HEAD"),
+    ] {
+        check_unusual(key, |repository| drop(repository.say(&["config", key, value])));
+    }
+    check_unusual("a setting without a value", |repository| {
+        let config = repository.root().join(".git/config");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{text}[core]\n\tautocrlf\n")).unwrap();
+    });
+}
+
+#[test]
+fn attributes_that_change_files_are_left_to_git() {
+    let lines =
+        ["* text=auto", "* eol=crlf", "*.bin filter=lfs", "x ident", "[attr]y -text", "z binary"];
+    for line in lines {
+        check_unusual(line, |repository| {
+            repository.write(".gitattributes", line);
+            repository.commit("attributes");
+        });
+    }
+    check_unusual("in a folder", |repository| {
+        repository.write("dir/.gitattributes", "* working-tree-encoding=UTF-8");
+        repository.commit("attributes");
+    });
+    check_unusual("a link", |repository| {
+        symlink("file", repository.root().join(".gitattributes")).unwrap();
+        repository.commit("attributes");
+    });
+    check_unusual("of the repository", |repository| {
+        repository.write(".git/info/attributes", "* text");
+    });
+    check_unusual("of the user", |repository| {
+        repository.write("mine", "* text");
+        let file = repository.root().join("mine");
+        repository.say(&["config", "core.attributesFile", &file.to_string_lossy()]);
+    });
+}
+
+#[test]
+fn trees_that_are_no_files_like_any_other_are_left_to_git() {
+    check_unusual("another repository", |repository| {
+        let head = repository.say(&["rev-parse", "HEAD"]);
+        repository.say(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
+        repository.say(&["commit", "-qm", "sub"]);
+    });
+    check_unusual("a large file", |repository| {
+        let file = fs::File::create(repository.root().join("large")).unwrap();
+        file.set_len(LARGEST + 1).unwrap();
+        repository.commit("large");
+    });
+    for name in ["back\\slash", ".git", ".GIT", "git~1", ".git ", ".gi\u{200c}t", "..", "."] {
+        check_tree(name, |blob| format!("100644 blob {blob}\t{name}\n"));
+    }
+    check_tree("a link for modules", |blob| format!("120000 blob {blob}\t.gitmodules\n"));
+    check_tree("another mode", |blob| format!("100664 blob {blob}\tname\n"));
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    check_tree("a folder without files", |_| format!("040000 tree {empty}\tname\n"));
+}
+
+/// Checks a tree that git would not make of files.
+fn check_tree(what: &str, line: impl FnOnce(&str) -> String) {
+    check_unusual(what, |repository| {
+        repository.git.run(&["hash-object", "-w", "-t", "tree", "/dev/null"]).unwrap();
+        let blob = repository.say(&["rev-parse", "HEAD:file"]);
+        let line = line(&blob);
+        let (head, name) = line.trim_end_matches('\n').split_once('\t').unwrap();
+        let [mode, _, id] = head.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let mut bytes = format!("{} {name}\0", mode.trim_start_matches('0')).into_bytes();
+        bytes.extend_from_slice(gix::ObjectId::from_hex(id.as_bytes()).unwrap().as_bytes());
+        let words = ["hash-object", "-w", "-t", "tree", "--literally", "--stdin"];
+        let tree = repository.git.run_with(&words, &bytes).unwrap().text();
+        let commit = repository.say(&["commit-tree", "-m", "odd", &tree]);
+        repository.say(&["update-ref", "refs/heads/main", &commit]);
+    });
+}
+
+#[test]
+fn what_is_in_the_way_is_left_alone() {
+    let repository = Repository::new();
+    repository.write("dir/file", "two\n");
+    let commit = repository.commit("second");
+    let place = |name: &str| bare_worktree(&repository, name, &commit);
+
+    let file = place("file");
+    fs::write(file.dir().join("file"), "mine").unwrap();
+    assert_eq!(checkout(&file), None);
+    assert_eq!(fs::read_to_string(file.dir().join("file")).unwrap(), "mine");
+    assert!(!file.git_dir().unwrap().join("index").exists());
+    assert!(!file.git_dir().unwrap().join("index.lock").exists());
+
+    let link = place("link");
+    let outside = tempfile::tempdir().unwrap();
+    symlink(outside.path(), link.dir().join("dir")).unwrap();
+    assert_eq!(checkout(&link), None);
+    assert_eq!(listing(outside.path()), []);
+
+    let locked = place("locked");
+    fs::write(locked.git_dir().unwrap().join("index.lock"), "").unwrap();
+    assert_eq!(checkout(&locked), None);
+    assert!(locked.git_dir().unwrap().join("index.lock").exists(), "that is somebody else's");
+
+    let filled = place("filled");
+    assert_eq!(checkout(&filled), Some(()));
+    assert_eq!(checkout(&filled), None, "it is not empty any more");
+}
