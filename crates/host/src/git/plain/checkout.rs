@@ -15,12 +15,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::time::Duration;
 
 use gix::ObjectId;
-use gix::bstr::ByteSlice;
-use gix::config::Snapshot;
 use gix::objs::FindExt;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 
@@ -48,12 +45,6 @@ const USUAL: [(&str, bool); 9] = [
 /// Variables that would do the same.
 const VARIABLES: [&str; 4] =
     ["GIT_ATTR_SOURCE", "GIT_CONFIG_PARAMETERS", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
-/// Where git reads the attributes of the whole machine.
-const SYSTEM_ATTRIBUTES: &str = "GIT_ATTR_SYSTEM";
-/// Parts of the names of those attributes that change what is written.
-const CONVERTING: [&[u8]; 7] =
-    [b"text", b"eol", b"crlf", b"filter", b"ident", b"encoding", b"binary"];
-
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -63,7 +54,7 @@ impl Plain {
     pub(crate) fn checkout(&self, git: &Git) -> Option<()> {
         let own = &self.layout.own;
         let is_new = !own.join("index").exists() && !own.join("ORIG_HEAD").exists();
-        if !is_new || !self.has_usual_settings() || !self.writes_as_is(git)? {
+        if !is_new || !self.has_usual_settings() || self.converts_everywhere() {
             return None;
         }
         let [_, committer] = self.people()?;
@@ -73,18 +64,18 @@ impl Plain {
         let folder = self.folder(tree, 0)?;
         let mut log = fs::OpenOptions::new().append(true).open(own.join("logs/HEAD")).ok()?;
 
-        let mut lock = Lock::take(own.join("index"))?;
+        let mut lock = Lock::take(&own.join("index"), Duration::ZERO)?;
         let mut stage = Stage::new(folder.count);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;
         failpoint::reach("worktree.files.written");
-        lock.file.write_all(&stage.finish(&folder)?).ok()?;
+        let index = stage.finish(&folder)?;
+        lock.write(|file| file.write_all(&index))?;
         lock.commit()?;
 
-        let mut lock = Lock::take(own.join("ORIG_HEAD"))?;
-        writeln!(lock.file, "{head}").ok()?;
+        let mut lock = Lock::take(&own.join("ORIG_HEAD"), Duration::ZERO)?;
         // A reference that a crash of the machine left empty would be in the way of the next one.
-        lock.file.sync_all().ok()?;
+        lock.write(|file| writeln!(file, "{head}").and_then(|()| file.sync_all()))?;
         lock.commit()?;
         let mut line = format!("{head} {head} ").into_bytes();
         committer.write_to(&mut line).ok()?;
@@ -107,15 +98,6 @@ impl Plain {
             && !SECTIONS.into_iter().any(is_named)
             && !SETTINGS.iter().any(|key| is_set(&config, key) || config.boolean(*key).is_some())
             && USUAL.into_iter().all(is_usual)
-    }
-
-    /// Returns whether no attributes from outside of the tree have a say in what is written.
-    fn writes_as_is(&self, git: &Git) -> Option<bool> {
-        let is_harmless =
-            |file: &PathBuf| fs::read(file).map_or(!file.exists(), |text| !converts(&text));
-        let config = self.repo.config_snapshot();
-        let files = outer_attributes(git, &config, &self.layout.common)?;
-        Some(files.iter().all(is_harmless))
     }
 
     /// Makes the files of a folder, and those of the folders in it.
@@ -155,29 +137,6 @@ fn make(dir: BorrowedFd<'_>, name: &OsStr, kind: Kind, content: &[u8]) -> Option
     let mut file = File::from(rustix::fs::openat(dir, name, flags, mode).ok()?);
     file.write_all(content).ok()?;
     rustix::fs::fstat(&file).ok()
-}
-
-/// Names the files outside of the tree that may say something of its files.
-fn outer_attributes(git: &Git, config: &Snapshot<'_>, common: &Path) -> Option<[PathBuf; 3]> {
-    static SYSTEM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    // Asked once: that is decided when git is built.
-    let system = SYSTEM.get_or_init(|| {
-        let answer = git.ask(&["var", SYSTEM_ATTRIBUTES]).ok()?;
-        answer.success.then(|| PathBuf::from(answer.text()))
-    });
-    let own = match config.trusted_path("core.attributesFile").ok()? {
-        Some(file) => file,
-        None => match variable("XDG_CONFIG_HOME").filter(|home| !home.is_empty()) {
-            Some(home) => PathBuf::from(home).join("git/attributes"),
-            None => PathBuf::from(variable("HOME")?).join(".config/git/attributes"),
-        },
-    };
-    own.is_absolute().then_some([common.join("info/attributes"), own, system.clone()?])
-}
-
-/// Returns whether attributes may change the content of files.
-fn converts(attributes: &[u8]) -> bool {
-    CONVERTING.iter().any(|name| attributes.contains_str(name))
 }
 
 #[cfg(test)]

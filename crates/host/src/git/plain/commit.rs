@@ -124,7 +124,7 @@ impl Ready<'_> {
         let mut buffer = gix::date::parse::TimeBuf::default();
         plain.repo.edit_references_as([edit], Some(committer.to_ref(&mut buffer))).ok()?;
         // Git looks at these files again if the old index stays.
-        index.put().ok();
+        let _ = index.put();
         Some(to.to_string())
     }
 }

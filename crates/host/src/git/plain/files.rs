@@ -104,7 +104,14 @@ impl Plain {
             || is_set(&config, "attr.tree")
             || variable("GIT_ATTR_SOURCE").is_some();
         let rules = dirs.iter().map(|dir| top.join(dir).join(".gitattributes"));
-        is_set_otherwise || rules.chain(self.rules_elsewhere()).any(|file| is_converting(&file))
+        is_set_otherwise
+            || self.converts_everywhere()
+            || rules.into_iter().any(|file| is_converting(&file))
+    }
+
+    /// Returns whether rules that lie in no worktree may do so.
+    pub(super) fn converts_everywhere(&self) -> bool {
+        self.rules_elsewhere().iter().any(|file| is_converting(file))
     }
 
     /// Returns the files with rules that lie in no worktree.
@@ -152,11 +159,11 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 }
 
 fn is_converting(file: &Path) -> bool {
-    match fs::read(file) {
-        Ok(text) => {
-            let text = text.to_ascii_lowercase();
-            CONVERTING.iter().any(|word| text.contains_str(word))
-        }
-        Err(error) => !is_absent(&error),
-    }
+    fs::read(file).map_or_else(|error| !is_absent(&error), |rules| say_converting(&rules))
+}
+
+/// Returns whether rules may change the content of files.
+pub(super) fn say_converting(rules: &[u8]) -> bool {
+    let rules = rules.to_ascii_lowercase();
+    CONVERTING.iter().any(|word| rules.contains_str(word))
 }

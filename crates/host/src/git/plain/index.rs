@@ -9,17 +9,17 @@ use std::time::Duration;
 use gix::bstr::{BStr, ByteSlice};
 use gix::index::entry::{Flags, Mode, Stage};
 use gix::index::extension::Tree;
-use gix::lock::acquire::Fail;
 
 use super::Plain;
 use super::files::{File, State, stat_of};
+use super::lock::Lock;
 
 /// How long an agent's git may keep the index locked.
 const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// An index that nobody else may change.
 pub(super) struct Locked {
-    lock: gix::lock::File,
+    lock: Lock,
     index: gix::index::File,
 }
 
@@ -27,8 +27,7 @@ impl Locked {
     /// Locks and reads an index; `None` when it is not one that lists every file by itself, or has
     /// something to be settled first.
     pub(super) fn take(path: &Path) -> Option<Self> {
-        let patience = Fail::AfterDurationWithBackoff(LOCKED_WITHIN);
-        let lock = gix::lock::File::acquire_to_update_resource(path, patience, None, 0).ok()?;
+        let lock = Lock::take(path, LOCKED_WITHIN)?;
         let index = read(path)?;
         let is_odd = |entry: &gix::index::Entry| {
             entry.stage() != Stage::Unconflicted || entry.flags.contains(Flags::INTENT_TO_ADD)
@@ -75,19 +74,17 @@ impl Locked {
     /// Writes the changed index beside the old one.
     pub(super) fn write(&mut self) -> Option<()> {
         let Self { lock, index } = self;
-        let write = |file: &mut std::fs::File| -> io::Result<()> {
+        lock.write(|file| {
             let mut out = BufWriter::with_capacity(64 * 1024, file);
-            index
-                .write_to(&mut out, gix::index::write::Options::default())
-                .map_err(io::Error::other)?;
+            let options = gix::index::write::Options::default();
+            index.write_to(&mut out, options).map_err(io::Error::other)?;
             out.flush()
-        };
-        lock.with_mut(write).ok()
+        })
     }
 
     /// Puts the changed index into the place of the old one.
-    pub(super) fn put(self) -> io::Result<()> {
-        self.lock.commit().map(drop).map_err(|error| error.error)
+    pub(super) fn put(self) -> Option<()> {
+        self.lock.commit()
     }
 
     /// Returns where a file stands in the list; `None` when git was told something about it.

@@ -1,43 +1,35 @@
-//! Files that are written beside their place and put there when they are whole, as git does it.
+//! Git's way to change a file: a new one beside it keeps others out, and takes its place when it is
+//! whole.
 //!
 //! A lock that is there is never touched: somebody else has it.
 
-#![expect(clippy::disallowed_methods, reason = "these files are made and removed here alone")]
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
-use std::fs::{self, File};
-use std::path::PathBuf;
+use gix::lock::acquire::Fail;
 
 /// A file that keeps others out while it is there.
-pub(super) struct Lock {
-    path: PathBuf,
-    target: PathBuf,
-    pub(super) file: File,
-    is_held: bool,
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if self.is_held {
-            fs::remove_file(&self.path).ok();
-        }
-    }
-}
+pub(super) struct Lock(gix::lock::File);
 
 impl Lock {
-    /// `None` when somebody else has it.
-    pub(super) fn take(target: PathBuf) -> Option<Self> {
-        let mut path = target.clone().into_os_string();
-        path.push(".lock");
-        let path = PathBuf::from(path);
-        let file = fs::OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
-        Some(Self { path, target, file, is_held: true })
+    /// Takes the lock of a file; `None` when somebody else does not give it back in time.
+    pub(super) fn take(target: &Path, within: Duration) -> Option<Self> {
+        let patience = match within {
+            Duration::ZERO => Fail::Immediately,
+            within => Fail::AfterDurationWithBackoff(within),
+        };
+        gix::lock::File::acquire_to_update_resource(target, patience, None, 0).ok().map(Self)
     }
 
-    /// Puts the file in the place of its target.
-    pub(super) fn commit(mut self) -> Option<()> {
-        fs::rename(&self.path, &self.target).ok()?;
-        // Another one of this name is somebody else's.
-        self.is_held = false;
-        Some(())
+    /// Writes the new file.
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Option<()> {
+        self.0.with_mut(write).ok()
+    }
+
+    /// Puts the new file in the place of the old one.
+    pub(super) fn commit(self) -> Option<()> {
+        self.0.commit().ok().map(drop)
     }
 }

@@ -9,8 +9,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{env, process};
 
 use gix::bstr::ByteSlice;
 use gix::objs::tree::{Entry, EntryKind};
@@ -18,7 +18,7 @@ use gix::objs::{WriteTo, compute_hash, encode::loose_header};
 use gix::zlib::{Compression, stream::deflate};
 use gix::{Commit, ObjectId};
 
-use super::Plain;
+use super::{Plain, variable};
 use crate::git::is_hash;
 
 /// Variables by which git sees other parents or other settings than are in the files.
@@ -29,7 +29,7 @@ impl Plain {
     /// Returns whether commits have the parents that they name.
     pub(super) fn is_whole(&self) -> bool {
         !self.layout.common.join("shallow").exists()
-            && !REDIRECTIONS.iter().any(|name| env::var_os(name).is_some())
+            && !REDIRECTIONS.iter().any(|name| variable(name).is_some())
     }
 
     /// Returns the object of a name that is written out.

@@ -11,6 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::actor::Signature;
@@ -104,13 +105,12 @@ impl Plain {
     /// Makes a branch, which is on the disk then.
     fn make_branch(&self, branch: &str, id: ObjectId, log: &[u8]) -> Option<()> {
         let full = format!("refs/heads/{branch}");
-        let mut lock = Lock::take(self.layout.common.join(&full))?;
+        let mut lock = Lock::take(&self.layout.common.join(&full), Duration::ZERO)?;
         // Somebody else may have made it meanwhile.
         if self.layout.commit(&full)?.is_some() {
             return None;
         }
-        writeln!(lock.file, "{id}").ok()?;
-        lock.file.sync_all().ok()?;
+        lock.write(|file| writeln!(file, "{id}").and_then(|()| file.sync_all()))?;
         let file = self.layout.common.join("logs").join(&full);
         fs::create_dir_all(file.parent()?).ok()?;
         let mut made = fs::OpenOptions::new().write(true).create_new(true).open(&file).ok()?;

@@ -11,8 +11,8 @@ use gix::objs::{FindExt, tree};
 use gix::prelude::HeaderExt;
 use gix::validate::path::component::{self, Options};
 
-use super::converts;
 use crate::git::plain::Plain;
+use crate::git::plain::files::say_converting;
 
 /// Folders in folders in folders.
 const DEEPEST: usize = 100;
@@ -89,7 +89,7 @@ impl Plain {
             _ if name != ".gitattributes" => Some(true),
             Item::File(Kind::Text, id) => {
                 let mut buffer = Vec::new();
-                Some(!converts(self.repo.objects.find_blob(id, &mut buffer).ok()?.data))
+                Some(!say_converting(self.repo.objects.find_blob(id, &mut buffer).ok()?.data))
             }
             _ => None,
         }
