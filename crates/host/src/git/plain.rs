@@ -50,7 +50,9 @@ impl Git {
     /// Opens the repository in our own process; `None` where git itself is to be asked.
     pub(crate) fn plain(&self) -> Option<Plain> {
         // Whoever names an index of its own means git's.
-        if self.env.iter().any(|(name, _)| *name == "GIT_INDEX_FILE") {
+        let has_own_index = self.env.iter().any(|(name, _)| *name == "GIT_INDEX_FILE");
+        // Settings of a git that called us; gix does not read them there.
+        if has_own_index || variable("GIT_CONFIG_PARAMETERS").is_some() {
             return None;
         }
         let layout = self.layout()?;
@@ -114,7 +116,8 @@ impl Plain {
 }
 
 fn is_set(config: &gix::config::Snapshot<'_>, key: &str) -> bool {
-    config.string(key).is_some()
+    // One without a value is true, but no text.
+    config.string(key).is_some() || config.boolean(key).is_some()
 }
 
 /// Reads a variable as git would, had it been started.

@@ -43,8 +43,7 @@ const USUAL: [(&str, bool); 9] = [
     ("core.symlinks", true),
 ];
 /// Variables that would do the same.
-const VARIABLES: [&str; 4] =
-    ["GIT_ATTR_SOURCE", "GIT_CONFIG_PARAMETERS", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
+const VARIABLES: [&str; 3] = ["GIT_ATTR_SOURCE", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -96,7 +95,7 @@ impl Plain {
         };
         !VARIABLES.iter().any(|name| variable(name).is_some())
             && !SECTIONS.into_iter().any(is_named)
-            && !SETTINGS.iter().any(|key| is_set(&config, key) || config.boolean(*key).is_some())
+            && !SETTINGS.iter().any(|key| is_set(&config, key))
             && USUAL.into_iter().all(is_usual)
     }
 

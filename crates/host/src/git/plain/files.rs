@@ -96,17 +96,15 @@ impl Plain {
         let config = self.repo.config_snapshot();
         let no = |key: &str| config.boolean(key) == Some(false);
         let yes = |key: &str| config.boolean(key) == Some(true);
-        let is_set_otherwise = config.string("core.autocrlf").is_some() && !no("core.autocrlf")
+        let is_set_otherwise = is_set(&config, "core.autocrlf") && !no("core.autocrlf")
             || no("core.fileMode")
             || no("core.symlinks")
             || yes("core.ignoreCase")
             || yes("core.precomposeUnicode")
             || is_set(&config, "attr.tree")
             || variable("GIT_ATTR_SOURCE").is_some();
-        let rules = dirs.iter().map(|dir| top.join(dir).join(".gitattributes"));
-        is_set_otherwise
-            || self.converts_everywhere()
-            || rules.into_iter().any(|file| is_converting(&file))
+        let mut rules = dirs.iter().map(|dir| top.join(dir).join(".gitattributes"));
+        is_set_otherwise || self.converts_everywhere() || rules.any(|file| is_converting(&file))
     }
 
     /// Returns whether rules that lie in no worktree may do so.
@@ -120,8 +118,9 @@ impl Plain {
         let home = |name: &str| variable(name).filter(|dir| !dir.is_empty());
         let own = home("XDG_CONFIG_HOME").map(PathBuf::from);
         let own = own.or_else(|| Some(Path::new(&home("HOME")?).join(".config")));
-        // A path that cannot be understood counts as one that converts: a directory cannot be read.
+        // Where a path is not clear it counts as one that converts: a directory cannot be read.
         let named = config.trusted_path("core.attributesFile").unwrap_or(Some("/".into()));
+        let named = named.map(|file| if file.is_absolute() { file } else { "/".into() });
         let system = self.system.as_ref().and_then(|file| file.parent());
         [
             named.or_else(|| own.map(|dir| dir.join("git/attributes"))),

@@ -21,9 +21,8 @@ use gix::{Commit, ObjectId};
 use super::{Plain, variable};
 use crate::git::is_hash;
 
-/// Variables by which git sees other parents or other settings than are in the files.
-const REDIRECTIONS: [&str; 4] =
-    ["GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE", "GIT_CONFIG_PARAMETERS"];
+/// Variables by which git sees other parents than are in the files.
+const REDIRECTIONS: [&str; 3] = ["GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE"];
 
 impl Plain {
     /// Returns whether commits have the parents that they name.
