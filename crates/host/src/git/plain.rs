@@ -43,7 +43,7 @@ pub(crate) struct Plain {
     repo: gix::Repository,
     layout: Layout,
     /// Where the settings of the whole machine lie.
-    system: Option<PathBuf>,
+    system: PathBuf,
 }
 
 impl Git {
@@ -60,16 +60,13 @@ impl Git {
         permissions.env.objects = Permission::Deny;
         // Which settings are the whole machine's is known to git alone.
         permissions.config.git_binary = false;
-        let system = self.system_settings();
-        permissions.config.system = system.is_some();
-        let mut options = gix::open::Options::default()
+        let system = self.system_settings()?;
+        let options = gix::open::Options::default()
             .permissions(permissions)
+            .system_config_path(&system)
             .strict_config(true)
             .open_path_as_is(true)
             .bail_if_untrusted(true);
-        if let Some(file) = &system {
-            options = options.system_config_path(file);
-        }
         let repo = options.open(&layout.own).ok()?.to_thread_local();
         let plain = Plain { repo, layout, system };
         plain.is_usual().then_some(plain)
@@ -81,15 +78,17 @@ impl Git {
         Some((SYSTEM_VARIABLE, file))
     }
 
-    /// Returns where git reads the settings of the whole machine, if it reads any. Asked once: that
-    /// is decided when git is built.
+    /// Returns where git reads the settings of the whole machine; `None` when it does not say, as
+    /// old ones do and those that are told to read none. Asked once: that is decided when git is
+    /// built.
     fn system_settings(&self) -> Option<PathBuf> {
-        static FILE: OnceLock<Option<OsString>> = OnceLock::new();
-        let file = FILE.get_or_init(|| {
-            let set = variable(SYSTEM_VARIABLE);
-            set.or_else(|| Some(self.ask(&["var", SYSTEM_VARIABLE]).ok()?.text().into()))
-        });
-        file.as_ref().filter(|file| !file.is_empty()).map(PathBuf::from)
+        static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let ask = || {
+            let answer = self.ask(&["var", SYSTEM_VARIABLE]).ok()?;
+            answer.success.then(|| answer.text().into())
+        };
+        let file = FILE.get_or_init(|| variable(SYSTEM_VARIABLE).or_else(ask).map(PathBuf::from));
+        file.clone().filter(|file| file.is_absolute())
     }
 }
 

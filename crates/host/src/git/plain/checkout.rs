@@ -12,14 +12,14 @@ mod stage;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::thread;
 use std::time::Duration;
 
 use gix::ObjectId;
-use gix::objs::FindExt;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
 
 use super::lock::Lock;
 use super::{Plain, is_set, variable};
@@ -44,6 +44,14 @@ const USUAL: [(&str, bool); 9] = [
 ];
 /// Variables that would do the same.
 const VARIABLES: [&str; 3] = ["GIT_ATTR_SOURCE", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
+/// How often and how long the next tick of the clock is waited for; it has a hundred a second or more.
+const TICKS_MAX: usize = 20;
+const TICK: Duration = Duration::from_micros(500);
+const NOW: Timestamps = {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+};
+
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -68,8 +76,9 @@ impl Plain {
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;
         failpoint::reach("worktree.files.written");
+        let newest = stage.newest;
         let index = stage.finish(&folder)?;
-        lock.write(|file| file.write_all(&index))?;
+        lock.write(|file| file.write_all(&index).and_then(|()| outlive(file, newest)))?;
         lock.commit()?;
 
         let mut lock = Lock::take(&own.join("ORIG_HEAD"), Duration::ZERO)?;
@@ -112,7 +121,7 @@ impl Plain {
                     stage.leave(outer);
                 }
                 Item::File(kind, id) => {
-                    let content = self.repo.objects.find_blob(id, &mut stage.content).ok()?.data;
+                    let content = self.blob(id, &mut stage.content)?;
                     let stat = make(dir, OsStr::from_bytes(name), *kind, content)?;
                     stage.add(name, *kind, id, &stat);
                 }
@@ -120,6 +129,21 @@ impl Plain {
         }
         Some(())
     }
+}
+
+/// Waits until a file is younger than others, by the clock of its filesystem.
+///
+/// Git, and we, read every file again that is not older than the index: it may have changed since.
+fn outlive(file: &File, newest: (i64, i64)) -> io::Result<()> {
+    for _ in 0..TICKS_MAX {
+        let about = rustix::fs::fstat(file)?;
+        if (about.st_mtime, about.st_mtime_nsec as i64) > newest {
+            break;
+        }
+        thread::sleep(TICK);
+        rustix::fs::futimens(file, &NOW)?;
+    }
+    Ok(())
 }
 
 /// Makes a file or a link that is not there yet.

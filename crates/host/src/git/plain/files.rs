@@ -121,11 +121,10 @@ impl Plain {
         // Where a path is not clear it counts as one that converts: a directory cannot be read.
         let named = config.trusted_path("core.attributesFile").unwrap_or(Some("/".into()));
         let named = named.map(|file| if file.is_absolute() { file } else { "/".into() });
-        let system = self.system.as_ref().and_then(|file| file.parent());
         [
             named.or_else(|| own.map(|dir| dir.join("git/attributes"))),
             Some(self.layout.common.join("info/attributes")),
-            system.map(|dir| dir.join("gitattributes")),
+            self.system.parent().map(|dir| dir.join("gitattributes")),
             Some(PathBuf::from("/etc/gitattributes")),
         ]
         .into_iter()

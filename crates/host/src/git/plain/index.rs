@@ -101,21 +101,17 @@ impl Locked {
     /// They were changed when the index was written or later, so git reads them to find out. The
     /// new index will be younger than they are; a size of zero makes git read them nevertheless.
     fn keep_doubtful(&mut self, plain: &Plain) {
-        let top = plain.top();
-        let (index, mut doubtful) = (&self.index, Vec::new());
-        for (at, entry) in index.entries().iter().enumerate() {
-            let path = entry.path(index);
-            let is_known = || {
-                let file = top?.join(OsStr::from_bytes(path));
-                let is_as_before = stat_of(&file) == Some(entry.stat);
-                plain.holds(&file, path, entry).map(|holds| holds && is_as_before)
-            };
-            if !is_older(entry, index) && is_known() != Some(true) {
-                doubtful.push(at);
-            }
-        }
-        for at in doubtful {
-            self.index.entries_mut()[at].stat.size = 0;
+        let (index, top) = (&self.index, plain.top().unwrap_or(Path::new("")));
+        let doubtful = index.entries().iter().enumerate().filter(|(_, it)| !is_older(it, index));
+        let (places, entries): (Vec<_>, Vec<_>) = doubtful.unzip();
+        let hold = plain.hold(index, &entries).unwrap_or(vec![false; entries.len()]);
+        let is_same = |entry: &gix::index::Entry| {
+            stat_of(&top.join(OsStr::from_bytes(entry.path(index)))) == Some(entry.stat)
+        };
+        let are_same: Vec<_> =
+            entries.iter().zip(hold).map(|(entry, holds)| holds && is_same(entry)).collect();
+        for (place, _) in places.into_iter().zip(are_same).filter(|(_, is_same)| !is_same) {
+            self.index.entries_mut()[place].stat.size = 0;
         }
     }
 

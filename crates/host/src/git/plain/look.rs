@@ -34,14 +34,46 @@ struct Committed {
     same: BTreeSet<BString>,
 }
 
+/// What can be said of a file without reading it.
+enum Look {
+    Same,
+    Differs,
+    /// By what the system says of it, it may have changed.
+    Doubtful,
+}
+
+impl Committed {
+    /// Looks whether a file differs from the last commit, or the index does; `None` where git was
+    /// told something about it.
+    fn look(
+        &self,
+        entry: &gix::index::Entry,
+        path: &BStr,
+        (top, index): (&Path, &gix::index::File),
+    ) -> Option<Look> {
+        let is_told = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
+        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
+        let is_odd = entry.stage() != Stage::Unconflicted || entry.flags.intersects(is_told);
+        if is_odd || !is_file {
+            return None;
+        }
+        let is_same = self.files.get(path) == Some(&(entry.mode, entry.id))
+            || above(path).any(|dir| self.same.contains(dir.as_os_str().as_bytes()));
+        if !is_same {
+            return Some(Look::Differs);
+        }
+        let file = top.join(OsStr::from_bytes(path));
+        let is_known = index::is_older(entry, index) && stat_of(&file) == Some(entry.stat);
+        Some(if is_known { Look::Same } else { Look::Doubtful })
+    }
+}
+
 impl Plain {
     /// Lists what is to be committed; `None` where git is to be asked.
     pub(crate) fn changed(&self, paths: &Paths) -> Option<Vec<BString>> {
-        let start = match paths {
-            Paths::Only(_) => return None,
-            Paths::Folder(dir) => dir.as_str(),
-            Paths::All | Paths::AllBut(_) => "",
-        };
+        if matches!(paths, Paths::Only(_)) {
+            return None;
+        }
         let is_meant = |path: &[u8]| match paths {
             Paths::AllBut(dir) => !is_below(path, dir.as_bytes()),
             Paths::Folder(dir) => is_below(path, dir.as_bytes()),
@@ -52,66 +84,59 @@ impl Plain {
             return None;
         }
         let committed = self.committed(&index)?;
-        let (mut known, mut changed, mut dirs) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let top = self.top()?;
+        let (mut known, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        let (mut doubtful, mut dir): (Vec<_>, &[u8]) = (Vec::new(), b"");
         for entry in index.entries() {
             let path = entry.path(&index);
             known.insert(path);
-            dirs.extend(above(path));
-            if is_meant(path) && self.differs(entry, path, &index, &committed)? {
-                changed.insert(path.to_owned());
+            if !is_meant(path) {
+                continue;
+            }
+            // Behind a link lie other files, whatever the system says of them.
+            if parent(path) != dir && has_link(top, path) {
+                return None;
+            }
+            dir = parent(path);
+            match committed.look(entry, path, (top, &index))? {
+                Look::Same => {}
+                Look::Differs => drop(changed.insert(path.to_owned())),
+                Look::Doubtful => doubtful.push(entry),
             }
         }
-        // Behind a link lie other files, whatever the system says of them.
-        let is_link = |dir: &Path| fs::symlink_metadata(dir).is_ok_and(|about| about.is_symlink());
-        let top = self.top()?;
-        if dirs.iter().any(|dir| is_link(&top.join(dir))) {
-            return None;
-        }
+        let hold = self.hold(&index, &doubtful)?;
+        let others = doubtful.iter().zip(hold).filter(|(_, holds)| !holds);
+        changed.extend(others.map(|(entry, _)| entry.path(&index).to_owned()));
         let is_gone = |path: &&BString| !known.contains(path.as_bstr()) && is_meant(path);
         changed.extend(committed.files.keys().filter(is_gone).cloned());
-        changed.extend(self.new_files(start, &index, &known)?.into_iter().filter(|p| is_meant(p)));
+        changed.extend(self.new_files(paths, &index, &known)?);
         Some(changed.into_iter().collect())
     }
 
-    /// Returns whether a file differs from the last commit, or the index does.
-    fn differs(
+    /// Returns which files hold what the index says, by their content.
+    pub(super) fn hold(
         &self,
-        entry: &gix::index::Entry,
-        path: &BStr,
         index: &gix::index::File,
-        committed: &Committed,
-    ) -> Option<bool> {
-        let is_told = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
-        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
-        let is_odd = entry.stage() != Stage::Unconflicted || entry.flags.intersects(is_told);
-        if is_odd || !is_file {
+        entries: &[&gix::index::Entry],
+    ) -> Option<Vec<bool>> {
+        let top = self.top()?;
+        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
+        let mut last: &[u8] = b"/";
+        for entry in entries {
+            let path = entry.path(index);
+            if parent(path) != last {
+                last = parent(path);
+                dirs.extend(above(path));
+            }
+        }
+        if !entries.is_empty() && self.converts(top, &dirs) {
             return None;
         }
-        let is_same = above(path).any(|dir| committed.same.contains(dir.as_os_str().as_bytes()))
-            || committed.files.get(path) == Some(&(entry.mode, entry.id));
-        if !is_same {
-            return Some(true);
-        }
-        let file = self.top()?.join(OsStr::from_bytes(path));
-        if index::is_older(entry, index) && stat_of(&file) == Some(entry.stat) {
-            return Some(false);
-        }
-        Some(!self.holds(&file, path, entry)?)
+        let file = |entry: &&gix::index::Entry| top.join(OsStr::from_bytes(entry.path(index)));
+        entries.iter().map(|entry| self.holds(&file(entry), entry)).collect()
     }
 
-    /// Returns whether a file holds what the index says, by its content.
-    pub(super) fn holds(
-        &self,
-        file: &Path,
-        path: &BStr,
-        entry: &gix::index::Entry,
-    ) -> Option<bool> {
-        let top = self.top()?;
-        let dirs: BTreeSet<&Path> = above(path).collect();
-        if self.converts(top, &dirs) {
-            return None;
-        }
+    fn holds(&self, file: &Path, entry: &gix::index::Entry) -> Option<bool> {
         match fs::symlink_metadata(file) {
             Err(error) if is_absent(&error) => return Some(false),
             Ok(about) if about.is_dir() => return Some(false),
@@ -156,16 +181,19 @@ impl Plain {
         Some(committed)
     }
 
-    /// Lists the files below a directory that git does not know and is not told to ignore; `None`
+    /// Lists the files that git does not know and is not told to ignore; `None`
     /// when there is a repository of its own.
     fn new_files(
         &self,
-        start: &str,
+        paths: &Paths,
         index: &gix::index::File,
         known: &BTreeSet<&BStr>,
     ) -> Option<Vec<BString>> {
         let top = self.top()?;
         let mut ignored = self.repo.excludes(index, None, Source::default()).ok()?;
+        let start = if let Paths::Folder(dir) = paths { dir } else { "" };
+        let is_left =
+            |path: &[u8]| matches!(paths, Paths::AllBut(dir) if is_below(path, dir.as_bytes()));
         let (mut left, mut new, mut count) = (vec![BString::from(start)], Vec::new(), 0);
         while let Some(dir) = left.pop() {
             let entries = match fs::read_dir(top.join(OsStr::from_bytes(&dir))) {
@@ -187,7 +215,8 @@ impl Plain {
                 let path = BString::from([&dir[..], gap, &name].concat());
                 let is_dir = entry.file_type().ok()?.is_dir();
                 let mode = if is_dir { Mode::DIR } else { Mode::FILE };
-                if (!is_dir && known.contains(path.as_bstr()))
+                if is_left(&path)
+                    || (!is_dir && known.contains(path.as_bstr()))
                     || ignored.at_entry(path.as_bstr(), Some(mode)).ok()?.is_excluded()
                 {
                     continue;
@@ -197,4 +226,16 @@ impl Plain {
         }
         Some(new)
     }
+}
+
+/// Returns the directory of a file.
+fn parent(path: &[u8]) -> &[u8] {
+    path.rfind_byte(b'/').map_or(&[], |end| &path[..end])
+}
+
+/// Returns whether a directory above a file is none.
+fn has_link(top: &Path, path: &BStr) -> bool {
+    let is_link =
+        |dir: &Path| fs::symlink_metadata(top.join(dir)).is_ok_and(|about| about.is_symlink());
+    above(path).filter(|dir| !dir.as_os_str().is_empty()).any(is_link)
 }

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "git's own files, which only this module writes")]
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process;
@@ -14,13 +14,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gix::bstr::ByteSlice;
 use gix::objs::tree::{Entry, EntryKind};
-use gix::objs::{WriteTo, compute_hash, encode::loose_header};
-use gix::zlib::{Compression, stream::deflate};
+use gix::objs::{FindExt, WriteTo, compute_hash, encode::loose_header};
+use gix::zlib::{Compression, Decompress, FlushDecompress, Status, stream::deflate};
 use gix::{Commit, ObjectId};
 
 use super::{Plain, variable};
 use crate::git::is_hash;
 
+/// How much memory an object is unpacked into at first.
+const UNPACKED_BYTES: usize = 16 * 1024;
 /// Variables by which git sees other parents than are in the files.
 const REDIRECTIONS: [&str; 3] = ["GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE"];
 
@@ -76,6 +78,25 @@ impl Plain {
         Some(entries)
     }
 
+    /// Reads the content of a file.
+    ///
+    /// An object that has a file of its own is read into memory that is used again; gix maps each,
+    /// and to take a map away stops all threads of a process.
+    pub(super) fn blob<'a>(&self, id: &ObjectId, content: &'a mut Content) -> Option<&'a [u8]> {
+        let hex = id.to_string();
+        let file = self.layout.common.join("objects").join(&hex[..2]).join(&hex[2..]);
+        match fs::File::open(file) {
+            Ok(mut file) => {
+                content.packed.clear();
+                file.read_to_end(&mut content.packed).ok()?;
+                content.blob()
+            }
+            Err(_) => {
+                self.repo.objects.find_blob(id, &mut content.bytes).ok().map(|blob| blob.data)
+            }
+        }
+    }
+
     /// Writes an object. It has its name only when all of it is on the disk: after a power failure
     /// git would take half of one for the whole, and never write it again.
     pub(super) fn store(&self, object: &impl WriteTo) -> Option<ObjectId> {
@@ -93,6 +114,42 @@ impl Plain {
         let hex = id.to_string();
         let dir = self.layout.common.join("objects").join(&hex[..2]);
         put(&dir, &hex[2..], &packed.into_inner()).ok().map(|()| id)
+    }
+}
+
+/// Memory for the content of one object after another.
+#[derive(Default)]
+pub(super) struct Content {
+    packed: Vec<u8>,
+    bytes: Vec<u8>,
+    inflate: Decompress,
+}
+
+impl Content {
+    /// Unpacks the content of a file.
+    fn blob(&mut self) -> Option<&[u8]> {
+        let Self { packed, bytes, inflate } = self;
+        inflate.reset();
+        bytes.resize(bytes.len().max(UNPACKED_BYTES), 0);
+        loop {
+            let read = usize::try_from(inflate.total_in()).ok()?;
+            let made = usize::try_from(inflate.total_out()).ok()?;
+            if made == bytes.len() {
+                bytes.resize(made * 2, 0);
+            }
+            let into = &mut bytes[made..];
+            match inflate.decompress(&packed[read..], into, FlushDecompress::None).ok()? {
+                Status::StreamEnd => break,
+                Status::Ok | Status::BufError if inflate.total_out() as usize == made => {
+                    return None;
+                }
+                Status::Ok | Status::BufError => {}
+            }
+        }
+        let object = &bytes[..usize::try_from(inflate.total_out()).ok()?];
+        let (size, content) = object.strip_prefix(b"blob ")?.split_once_str(b"\0")?;
+        let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
+        (size == content.len()).then_some(content)
     }
 }
 

@@ -7,6 +7,7 @@ use gix::ObjectId;
 use rustix::fs::Stat;
 
 use super::folder::{Folder, Item, Kind};
+use crate::git::plain::objects::Content;
 
 /// Longer names say that they are.
 const LONG: u16 = 0xfff;
@@ -17,7 +18,9 @@ pub(super) struct Stage {
     /// The folder that is filled, with a slash behind it; nothing at the top.
     folder: Vec<u8>,
     /// The content of one file, to be used again.
-    pub(super) content: Vec<u8>,
+    pub(super) content: Content,
+    /// When the last file was written, in seconds and billionths of them.
+    pub(super) newest: (i64, i64),
 }
 
 impl Stage {
@@ -25,7 +28,7 @@ impl Stage {
         let mut bytes = b"DIRC".to_vec();
         bytes.extend_from_slice(&2_u32.to_be_bytes());
         bytes.extend_from_slice(&count.to_be_bytes());
-        Self { bytes, folder: Vec::new(), content: Vec::new() }
+        Self { bytes, folder: Vec::new(), content: Content::default(), newest: (0, 0) }
     }
 
     /// Goes into a folder; returns what to [`leave`](Self::leave) it with.
@@ -43,6 +46,7 @@ impl Stage {
     /// Adds a file of the folder. Git keeps the low bits of larger numbers.
     pub(super) fn add(&mut self, name: &[u8], kind: Kind, id: &ObjectId, stat: &Stat) {
         let start = self.bytes.len();
+        self.newest = self.newest.max((stat.st_mtime, stat.st_mtime_nsec as i64));
         let numbers = [
             stat.st_ctime as u32,
             stat.st_ctime_nsec as u32,
