@@ -157,7 +157,9 @@ fn stage<'a>(
     if all.is_empty() {
         return Ok(None);
     }
-    if let Some(ready) = ready(&names(&all)) {
+    // All that is staged as removed is to be removed, also where the file is still there.
+    let is_as_it_lies = *paths != Paths::All || all == to_add;
+    if is_as_it_lies && let Some(ready) = ready(&names(&all)) {
         return Ok(Some(Staged::Here(Box::new(ready))));
     }
     if !to_add.is_empty() {

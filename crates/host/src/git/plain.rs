@@ -16,6 +16,7 @@ mod lock;
 mod look;
 mod merge;
 mod objects;
+mod reflog;
 mod seal;
 mod who;
 mod worktree;
@@ -29,12 +30,14 @@ use gix::bstr::ByteSlice;
 use gix::open::Permissions;
 use gix::sec::Permission;
 
-use super::{Git, layout::Layout};
+use super::{Git, SCRUBBED, layout::Layout};
 
 pub(crate) use commit::Ready;
 
 /// What `extensions.` may say of a repository whose files lie where they always did.
 const KNOWN_EXTENSIONS: [&str; 2] = ["objectformat", "worktreeconfig"];
+/// Variables for one call of git that change nothing here.
+const HARMLESS: [&str; 2] = ["GIT_CEILING_DIRECTORIES", "LC_ALL"];
 /// The variable that names the settings of the whole machine.
 const SYSTEM_VARIABLE: &str = "GIT_CONFIG_SYSTEM";
 
@@ -49,10 +52,9 @@ pub(crate) struct Plain {
 impl Git {
     /// Opens the repository in our own process; `None` where git itself is to be asked.
     pub(crate) fn plain(&self) -> Option<Plain> {
-        // Whoever names an index of its own means git's.
-        let has_own_index = self.env.iter().any(|(name, _)| *name == "GIT_INDEX_FILE");
-        // Settings of a git that called us; gix does not read them there.
-        if has_own_index || variable("GIT_CONFIG_PARAMETERS").is_some() {
+        // Whoever names an index of its own, for instance, means git's.
+        let is_odd = |name: &&str| !HARMLESS.contains(name);
+        if self.env.iter().map(|(name, _)| *name).any(|name| is_odd(&name)) || has_odd_variables() {
             return None;
         }
         let layout = self.layout()?;
@@ -123,6 +125,17 @@ fn is_set(config: &gix::config::Snapshot<'_>, key: &str) -> bool {
 #[expect(clippy::disallowed_methods, reason = "git gets our whole environment, too")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns whether a variable would have git, or gix alone, look elsewhere.
+fn has_odd_variables() -> bool {
+    let is_set = |name: &str| variable(name).is_some();
+    // Git takes a home without a name for none, gix for the current directory.
+    let is_empty = |name: &str| variable(name).is_some_and(|home| home.is_empty());
+    SCRUBBED.iter().any(|name| is_set(name))
+        // Settings of a git that called us; gix does not read them there.
+        || is_set("GIT_CONFIG_PARAMETERS")
+        || ["HOME", "XDG_CONFIG_HOME"].into_iter().any(is_empty)
 }
 
 fn is_named_in(file: &Path, words: &[u8]) -> bool {

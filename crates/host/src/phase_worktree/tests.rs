@@ -257,6 +257,20 @@ fn unfinished_entries_of_other_phases_are_no_hindrance() {
     assert!(entries.join("p03").exists(), "git did not say that it is unfinished");
 }
 
+/// What a power failure leaves of an entry that had its place, but whose files were not on the disk.
+#[test]
+fn an_entry_whose_files_are_empty_is_made_anew() {
+    for name in ["commondir", "gitdir", "HEAD"] {
+        let place = Place::new();
+        begin(&place.repository.root(), &place.job).unwrap();
+        let entry = place.admin();
+        assert!(!entry.join("index").exists());
+        fs::write(entry.join(name), "").unwrap();
+        place.prepare();
+        assert_eq!(place.text("deep/code"), "code\n", "{name}");
+    }
+}
+
 #[test]
 fn a_lost_link_is_mended_and_never_leads_to_the_main_worktree() {
     let place = Place::new();

@@ -5,13 +5,11 @@
 //! settings or attributes may have a say in their contents. Whoever dies or gives up in the middle
 //! leaves what a killed git leaves: some of the files, and no index.
 
-#![expect(clippy::disallowed_methods, reason = "the files of a new worktree are made here")]
-
 mod folder;
 mod stage;
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -22,7 +20,7 @@ use gix::ObjectId;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
 
 use super::lock::Lock;
-use super::{Plain, is_set, variable};
+use super::{Plain, is_set, reflog, variable};
 use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
@@ -69,8 +67,6 @@ impl Plain {
         let id = ObjectId::from_hex(head.as_bytes()).ok()?;
         let tree = self.repo.find_commit(id).ok()?.tree_id().ok()?.detach();
         let folder = self.folder(tree, 0)?;
-        let mut log = fs::OpenOptions::new().append(true).open(own.join("logs/HEAD")).ok()?;
-
         let mut lock = Lock::take(&own.join("index"), Duration::ZERO)?;
         let mut stage = Stage::new(folder.count);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
@@ -85,10 +81,8 @@ impl Plain {
         // A reference that a crash of the machine left empty would be in the way of the next one.
         lock.write(|file| writeln!(file, "{head}").and_then(|()| file.sync_all()))?;
         lock.commit()?;
-        let mut line = format!("{head} {head} ").into_bytes();
-        committer.write_to(&mut line).ok()?;
-        line.extend_from_slice(b"\treset: moving to HEAD\n");
-        log.write_all(&line).ok()
+        let line = reflog::line((id, id), &committer, "reset: moving to HEAD")?;
+        reflog::append(&own.join("logs/HEAD"), &line)
     }
 
     /// Returns whether worktrees are made and filled in the way that they are without settings.

@@ -3,14 +3,19 @@
 //! The order is git's: the objects, the new index beside the old one, the reference, the index. Who
 //! is killed in between leaves at most a lock that [`super::super::locks`] clears away.
 
+use std::io::Write;
+use std::time::Duration;
+
 use gix::hash::ObjectId;
-use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit};
-use gix::refs::{FullName, Target};
 
 use super::files::{File, State};
 use super::index::Locked;
-use super::{Plain, is_set};
-use crate::git::layout::Head;
+use super::lock::Lock;
+use super::{Plain, is_set, reflog, seal, variable};
+use crate::git::layout::{Head, Layout};
+
+/// How long an agent's git may keep a reference locked.
+const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What git writes down while something is in progress that a commit would conclude.
 const IN_PROGRESS: [&str; 6] =
@@ -22,12 +27,12 @@ impl Plain {
     pub(crate) fn ready(&self, paths: &[&[u8]], message: &str) -> Option<Ready<'_>> {
         let [author, committer] = self.people()?;
         let message = clean(message)?;
-        if self.others_have_a_say() {
+        if !seal::is_kept(&message) || self.others_have_a_say() {
             return None;
         }
         let (branch, head) = self.branch()?;
-        let files = self.files(paths)?;
         let mut index = Locked::take(&self.layout.own.join("index"))?;
+        let files = self.files(paths, &index.index)?;
         index.set(self, &files)?;
         let before = self.repo.find_commit(head).ok()?.tree_id().ok()?.detach();
         let tree = self.changed_tree(before, &files)?;
@@ -48,8 +53,8 @@ impl Plain {
             extra_headers: Vec::new(),
         };
         let commit = self.repo.write_object(&commit).ok()?.detach();
-        let log = LogChange { message: log.into(), ..LogChange::default() };
-        Some(Ready { plain: self, index, branch, moves: (head, commit), log, committer })
+        let log = reflog::line((head, commit), &committer, &log)?;
+        Some(Ready { plain: self, index, branch, moves: (head, commit), log })
     }
 
     /// Returns whether somebody else takes part in a commit: hooks, a program that signs, whatever
@@ -72,15 +77,17 @@ impl Plain {
             || config.boolean("commit.gpgSign") == Some(true)
             || config.boolean("core.sparseCheckout") == Some(true)
             || is_set(&config, "core.worktree")
+            || config.boolean("core.logAllRefUpdates") == Some(false)
+            || variable("GIT_REFLOG_ACTION").is_some()
             || IN_PROGRESS.iter().any(is_busy)
             || ["rebase-merge", "rebase-apply", "sequencer"].iter().any(is_busy)
     }
 
     /// Returns the branch that is checked out, and its commit.
-    pub(super) fn branch(&self) -> Option<(FullName, ObjectId)> {
+    pub(super) fn branch(&self) -> Option<(String, ObjectId)> {
         let Head::Branch(name) = self.layout.head()? else { return None };
         let commit = self.layout.commit(&name)??;
-        Some((name.try_into().ok()?, ObjectId::from_hex(commit.as_bytes()).ok()?))
+        Some((name, ObjectId::from_hex(commit.as_bytes()).ok()?))
     }
 
     /// Writes the tree that a commit's becomes with these files.
@@ -103,26 +110,30 @@ pub(crate) struct Ready<'a> {
     plain: &'a Plain,
     /// With the files of the commit, beside the one that is used.
     index: Locked,
-    branch: FullName,
+    branch: String,
     /// From the last commit to this one.
     moves: (ObjectId, ObjectId),
-    log: LogChange,
-    committer: gix::actor::Signature,
+    /// The line for the reflogs.
+    log: Vec<u8>,
 }
 
 impl Ready<'_> {
     /// Moves the branch to the commit; `None` when somebody else moved it.
+    ///
+    /// gix would lock all packed references for that, and nobody could clear that lock away.
     pub(crate) fn make(self) -> Option<String> {
-        let Self { plain, index, branch, moves: (from, to), log, committer } = self;
-        let expected = PreviousValue::MustExistAndMatch(Target::Object(from));
-        let change = Change::Update { log, expected, new: Target::Object(to) };
-        let edit = RefEdit { change, name: "HEAD".try_into().ok()?, deref: true };
-        // Somebody may have checked out another branch since.
-        if plain.branch()?.0 != branch {
+        let Self { plain, index, branch, moves: (from, to), log } = self;
+        let Layout { own, common } = &plain.layout;
+        // Only to keep others out, who would check out another branch.
+        let _head = Lock::take(&own.join("HEAD"), LOCKED_WITHIN)?;
+        let mut lock = Lock::take(&common.join(&branch), LOCKED_WITHIN)?;
+        if plain.branch()? != (branch.clone(), from) {
             return None;
         }
-        let mut buffer = gix::date::parse::TimeBuf::default();
-        plain.repo.edit_references_as([edit], Some(committer.to_ref(&mut buffer))).ok()?;
+        lock.write(|file| writeln!(file, "{to}"))?;
+        reflog::append(&common.join("logs").join(&branch), &log)?;
+        reflog::append(&own.join("logs/HEAD"), &log)?;
+        lock.commit()?;
         // Git looks at these files again if the old index stays.
         let _ = index.put();
         Some(to.to_string())

@@ -42,11 +42,15 @@ impl Plain {
     }
 
     /// Reads files, and keeps what they hold as objects.
-    pub(super) fn files<'a>(&self, paths: &[&'a [u8]]) -> Option<Vec<File<'a>>> {
+    pub(super) fn files<'a>(
+        &self,
+        paths: &[&'a [u8]],
+        index: &gix::index::File,
+    ) -> Option<Vec<File<'a>>> {
         let top = self.top()?;
         let paths: BTreeSet<&[u8]> = paths.iter().copied().collect();
         let dirs: BTreeSet<&Path> = paths.iter().flat_map(|path| above(path)).collect();
-        if self.converts(top, &dirs) {
+        if self.converts(top, &dirs, index) {
             return None;
         }
         // Behind a link lies somebody else's directory.
@@ -92,7 +96,12 @@ impl Plain {
 
     /// Returns whether settings or rules for files below these directories may make git read or
     /// write something else than their bytes.
-    pub(super) fn converts(&self, top: &Path, dirs: &BTreeSet<&Path>) -> bool {
+    pub(super) fn converts(
+        &self,
+        top: &Path,
+        dirs: &BTreeSet<&Path>,
+        index: &gix::index::File,
+    ) -> bool {
         let config = self.repo.config_snapshot();
         let no = |key: &str| config.boolean(key) == Some(false);
         let yes = |key: &str| config.boolean(key) == Some(true);
@@ -103,8 +112,15 @@ impl Plain {
             || yes("core.precomposeUnicode")
             || is_set(&config, "attr.tree")
             || variable("GIT_ATTR_SOURCE").is_some();
-        let mut rules = dirs.iter().map(|dir| top.join(dir).join(".gitattributes"));
-        is_set_otherwise || self.converts_everywhere() || rules.any(|file| is_converting(&file))
+        // Git takes rules that are not in the worktree from the index.
+        let is_ruled = |dir: &&Path| {
+            let rules = dir.join(".gitattributes");
+            let file = top.join(&rules);
+            let is_listed =
+                || index.entry_by_path(rules.as_os_str().as_bytes().as_bstr()).is_some();
+            is_converting(&file) || (file.symlink_metadata().is_err() && is_listed())
+        };
+        is_set_otherwise || self.converts_everywhere() || dirs.iter().any(is_ruled)
     }
 
     /// Returns whether rules that lie in no worktree may do so.

@@ -20,7 +20,7 @@ const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 /// An index that nobody else may change.
 pub(super) struct Locked {
     lock: Lock,
-    index: gix::index::File,
+    pub(super) index: gix::index::File,
 }
 
 impl Locked {
@@ -102,15 +102,24 @@ impl Locked {
     /// new index will be younger than they are; a size of zero makes git read them nevertheless.
     fn keep_doubtful(&mut self, plain: &Plain) {
         let (index, top) = (&self.index, plain.top().unwrap_or(Path::new("")));
-        let doubtful = index.entries().iter().enumerate().filter(|(_, it)| !is_older(it, index));
-        let (places, entries): (Vec<_>, Vec<_>) = doubtful.unzip();
-        let hold = plain.hold(index, &entries).unwrap_or(vec![false; entries.len()]);
         let is_same = |entry: &gix::index::Entry| {
             stat_of(&top.join(OsStr::from_bytes(entry.path(index)))) == Some(entry.stat)
         };
-        let are_same: Vec<_> =
-            entries.iter().zip(hold).map(|(entry, holds)| holds && is_same(entry)).collect();
-        for (place, _) in places.into_iter().zip(are_same).filter(|(_, is_same)| !is_same) {
+        // Most builds of git compare whole seconds.
+        let second = index.timestamp().unix_seconds();
+        let is_of_it = |entry: &gix::index::Entry| i64::from(entry.stat.mtime.secs) >= second;
+        let (mut marked, mut unread) = (Vec::new(), Vec::new());
+        for (place, entry) in index.entries().iter().enumerate().filter(|(_, it)| is_of_it(it)) {
+            match (is_same(entry), is_older(entry, index)) {
+                (false, _) => marked.push(place),
+                (true, true) => {}
+                (true, false) => unread.push((place, entry)),
+            }
+        }
+        let (places, entries): (Vec<_>, Vec<_>) = unread.into_iter().unzip();
+        let hold = plain.hold(index, &entries).unwrap_or(vec![false; entries.len()]);
+        marked.extend(places.into_iter().zip(hold).filter(|(_, holds)| !holds).map(|(at, _)| at));
+        for place in marked {
             self.index.entries_mut()[place].stat.size = 0;
         }
     }

@@ -63,7 +63,10 @@ impl Committed {
             return Some(Look::Differs);
         }
         let file = top.join(OsStr::from_bytes(path));
-        let is_known = index::is_older(entry, index) && stat_of(&file) == Some(entry.stat);
+        // A size of zero may be git's mark for a file in doubt.
+        let is_marked = entry.stat.size == 0 && !entry.id.is_empty_blob();
+        let is_known =
+            index::is_older(entry, index) && !is_marked && stat_of(&file) == Some(entry.stat);
         Some(if is_known { Look::Same } else { Look::Doubtful })
     }
 }
@@ -108,7 +111,14 @@ impl Plain {
         let others = doubtful.iter().zip(hold).filter(|(_, holds)| !holds);
         changed.extend(others.map(|(entry, _)| entry.path(&index).to_owned()));
         let is_gone = |path: &&BString| !known.contains(path.as_bstr()) && is_meant(path);
-        changed.extend(committed.files.keys().filter(is_gone).cloned());
+        for path in committed.files.keys().filter(is_gone) {
+            // Git would not take it in again if it is ignored by now.
+            if *paths == Paths::All && top.join(OsStr::from_bytes(path)).symlink_metadata().is_ok()
+            {
+                return None;
+            }
+            changed.insert(path.clone());
+        }
         changed.extend(self.new_files(paths, &index, &known)?);
         Some(changed.into_iter().collect())
     }
@@ -129,7 +139,7 @@ impl Plain {
                 dirs.extend(above(path));
             }
         }
-        if !entries.is_empty() && self.converts(top, &dirs) {
+        if !entries.is_empty() && self.converts(top, &dirs, index) {
             return None;
         }
         let file = |entry: &&gix::index::Entry| top.join(OsStr::from_bytes(entry.path(index)));
@@ -190,6 +200,11 @@ impl Plain {
         known: &BTreeSet<&BStr>,
     ) -> Option<Vec<BString>> {
         let top = self.top()?;
+        let rules = self.repo.config_snapshot().trusted_path("core.excludesFile").ok()?;
+        // Git looks for it from the top, gix from where we are.
+        if rules.is_some_and(|file| !file.is_absolute()) {
+            return None;
+        }
         let mut ignored = self.repo.excludes(index, None, Source::default()).ok()?;
         let start = if let Paths::Folder(dir) = paths { dir } else { "" };
         let is_left =

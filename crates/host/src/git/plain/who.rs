@@ -8,13 +8,13 @@ use gix::actor::{Signature, date::Time};
 use gix::bstr::{BString, ByteSlice};
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{Plain, is_set, variable};
+use super::{Plain, is_set, seal, variable};
 
 /// Where the names of time zones stand for files.
 const ZONES: &str = "/usr/share/zoneinfo";
 const LOCAL_ZONE: &str = "/etc/localtime";
 
-/// What git cuts off at both ends of names.
+/// What git cuts off at both ends of names, in one version or another.
 const CRUD: &[u8] = b".,:;<>\"\\'";
 
 impl Plain {
@@ -31,7 +31,8 @@ impl Plain {
                 let set =
                     variable(&format!("GIT_{prefix}_{part}")).map(|text| text.into_vec().into());
                 let configured = |section: &str| config.string(format!("{section}.{key}").as_str());
-                clean(&set.or_else(|| configured(role)).or_else(|| configured("user"))?)
+                let name = set.or_else(|| configured(role)).or_else(|| configured("user"));
+                name.filter(is_kept)
             };
             Some(Signature { name: part("NAME", "name")?, email: part("EMAIL", "email")?, time })
         };
@@ -39,13 +40,11 @@ impl Plain {
     }
 }
 
-/// Returns a name without what git leaves away; `None` when that is all of it.
-fn clean(name: &BString) -> Option<BString> {
-    let is_crud = |byte: &u8| *byte <= b' ' || CRUD.contains(byte);
-    let from = name.iter().position(|byte| !is_crud(byte))?;
-    let to = name.iter().rposition(|byte| !is_crud(byte))?;
-    let kept = name[from..=to].iter().copied().filter(|byte| !b"<>\n".contains(byte));
-    Some(kept.collect::<Vec<u8>>().into()).filter(|name: &BString| name.find_byte(0).is_none())
+/// Returns whether git takes a name as it is. What it cuts off depends on its version.
+fn is_kept(name: &BString) -> bool {
+    let is_crud = |byte: Option<&u8>| byte.is_none_or(|it| *it <= b' ' || CRUD.contains(it));
+    let is_text = |name: &str| seal::is_kept(name) && !name.contains(['<', '>', '\n']);
+    !is_crud(name.first()) && !is_crud(name.last()) && name.to_str().is_ok_and(is_text)
 }
 
 /// Returns the time, with the distance of the local zone.

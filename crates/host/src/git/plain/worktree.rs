@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gix::ObjectId;
-use gix::actor::Signature;
 use gix::bstr::ByteSlice;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::process::{Pid, test_kill_process};
 
 use super::lock::Lock;
-use super::{Plain, is_named_in};
+use super::{Plain, is_named_in, reflog};
 
 /// How the entries are called that are made aside, followed by the process that makes it.
 const ASIDE: &str = "mow-worktree.";
@@ -63,7 +62,8 @@ impl Plain {
         let aside = common.join(format!("{ASIDE}{}.{name}", std::process::id()));
         fs::create_dir(&aside).ok()?;
         let mut parts = Parts { aside: aside.clone(), entry: None, place: None };
-        write_entry(&aside, &place, branch, &line(id, &committer, "")?)?;
+        let none = id.kind().null();
+        write_entry(&aside, &place, branch, &reflog::line((none, id), &committer, "")?)?;
 
         fs::create_dir(&place).ok()?;
         parts.place = Some(place.clone());
@@ -75,8 +75,8 @@ impl Plain {
         parts.entry = Some(entry);
         failpoint::reach("worktree.entered");
 
-        let said = format!("\tbranch: Created from {base}");
-        self.make_branch(branch, id, &line(id, &committer, &said)?)?;
+        let said = format!("branch: Created from {base}");
+        self.make_branch(branch, id, &reflog::line((none, id), &committer, &said)?)?;
         (parts.entry, parts.place) = (None, None);
         Some(())
     }
@@ -131,15 +131,6 @@ fn write_entry(entry: &Path, place: &Path, branch: &str, log: &[u8]) -> Option<(
     fs::create_dir(entry.join("logs")).ok()?;
     fs::write(entry.join("logs/HEAD"), log).ok()?;
     fs::write(entry.join("HEAD"), format!("ref: refs/heads/{branch}\n")).ok()
-}
-
-/// Returns the first line of a reflog.
-fn line(id: ObjectId, committer: &Signature, said: &str) -> Option<Vec<u8>> {
-    let mut line = format!("{} {id} ", id.kind().null()).into_bytes();
-    committer.write_to(&mut line).ok()?;
-    line.extend_from_slice(said.as_bytes());
-    line.push(b'\n');
-    Some(line)
 }
 
 /// Returns whether git takes a name as it is, for a branch and for an entry.

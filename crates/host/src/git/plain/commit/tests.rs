@@ -283,3 +283,94 @@ fn an_index_that_somebody_keeps_locked_is_left_alone() {
     assert!(plain.ready(&[b"file"], "two").is_none());
     assert_eq!(repository.say(&["log", "--format=%s"]), "first");
 }
+
+/// Most builds of git compare whole seconds, and take every file of the index's second for doubtful.
+#[test]
+fn a_file_that_changed_in_the_second_of_the_index_is_still_seen_by_git() {
+    let repository = Repository::new();
+    repository.say(&["config", "core.checkStat", "minimal"]);
+    repository.say(&["config", "core.trustctime", "false"]);
+    let second = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let set = |name: &str, ms: u64| {
+        let file = fs::File::options().write(true).open(repository.root().join(name)).unwrap();
+        file.set_modified(second + std::time::Duration::from_millis(ms)).unwrap();
+    };
+    repository.write("racy", "one\n");
+    set("racy", 100);
+    repository.commit("racy");
+    set(".git/index", 200);
+    repository.write("racy", "two\n");
+    set("racy", 300);
+    repository.write("file", "two\n");
+    repository.git.plain().unwrap().ready(&[b"file"], "file").unwrap().make().unwrap();
+    assert_eq!(repository.say(&["diff", "--name-only"]), "racy");
+}
+
+#[test]
+fn a_file_that_is_marked_and_was_emptied_is_seen() {
+    let repository = Repository::new();
+    repository.write("file", "");
+    repository.write("other", "one\n");
+    let id = repository.say(&["hash-object", "-w", "other"]);
+    repository.say(&["add", "file"]);
+    // The index says what it says of an empty file, but for what it holds.
+    let path = repository.root().join(".git/index");
+    let mut index = super::super::index::read(&path).unwrap();
+    index.entries_mut()[0].id = gix::ObjectId::from_hex(id.as_bytes()).unwrap();
+    index.remove_tree();
+    index.write(gix::index::write::Options::default()).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+    let found = repository.git.plain().unwrap().changed(&Paths::All).unwrap();
+    assert_eq!(found, ["file", "other"]);
+}
+
+#[test]
+fn rules_that_only_the_index_has_left_have_a_say() {
+    let repository = Repository::new();
+    repository.write(".gitattributes", "* text=auto\n");
+    repository.commit("rules");
+    fs::remove_file(repository.root().join(".gitattributes")).unwrap();
+    repository.write("file", "two\n");
+    let plain = repository.git.plain().unwrap();
+    assert!(plain.ready(&[b"file"], "two").is_none());
+}
+
+#[test]
+fn a_file_that_git_is_to_forget_is_not_taken_in_again() {
+    let repository = Repository::new();
+    repository.write("secret", "s\n");
+    repository.commit("secret");
+    repository.write(".gitignore", "secret\n");
+    repository.say(&["rm", "-q", "--cached", "secret"]);
+    commit_paths(&repository.git, &Paths::All, "forget", &[]).unwrap().unwrap();
+    assert_eq!(repository.say(&["ls-tree", "--name-only", "HEAD"]), ".gitignore\nfile");
+    assert_eq!(repository.text("secret"), "s\n");
+}
+
+#[test]
+fn names_that_git_may_cut_are_git_s_and_packed_branches_are_not() {
+    let repository = Repository::new();
+    repository.say(&["pack-refs", "--all"]);
+    assert!(is_made_here(&repository));
+    assert!(!repository.root().join(".git/packed-refs.lock").exists());
+    for name in ["Foo Jr.", "\"Foo\"", "Foo <foo>"] {
+        let repository = Repository::new();
+        repository.say(&["config", "user.name", name]);
+        assert!(!is_made_here(&repository), "{name}");
+    }
+}
+
+#[test]
+fn a_branch_that_somebody_else_moved_stays() {
+    let repository = Repository::new();
+    repository.write("file", "two\n");
+    let plain = repository.git.plain().unwrap();
+    let ready = plain.ready(&[b"file"], "two").unwrap();
+    let empty = repository.say(&["commit-tree", "-p", "HEAD", "-m", "theirs", "HEAD^{tree}"]);
+    repository.say(&["update-ref", "refs/heads/main", &empty]);
+    assert_eq!(ready.make(), None);
+    assert_eq!(repository.say(&["log", "--format=%s"]), "theirs\nfirst");
+    assert!(!repository.root().join(".git/index.lock").exists());
+    assert!(!repository.root().join(".git/HEAD.lock").exists());
+}
