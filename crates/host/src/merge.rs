@@ -32,7 +32,7 @@ use crate::history::{find_trailers, parse_trailers};
 use crate::rescue::{self, RescueError, Rescued};
 
 use conflict::{Found, merge_tree};
-use sealing::commit_tree;
+use sealing::{commit_tree, swap};
 
 pub use conflict::{Conflict, Kind};
 pub use sketch::{glimpse, sketch};
@@ -134,6 +134,12 @@ pub enum MergeError {
     #[error("{name} is no commit")]
     NoCommit {
         /// The name that was given.
+        name: String,
+    },
+    /// The reference was moved by somebody else meanwhile.
+    #[error("{name} was moved by somebody else")]
+    Moved {
+        /// The reference.
         name: String,
     },
     /// Git does not know in whose name to commit.
@@ -240,12 +246,8 @@ pub fn land(
 ) -> Result<MergeOutcome, MergeError> {
     let git = &git.plumbing();
     let Ready { ours, left_out, .. } = ready;
-    let swap = ["update-ref", "-m", "mow: merge", &merge.run_ref, &commit, &ours];
-    if !git.ask(&swap)?.success {
-        if git.commit_of(&merge.run_ref)?.as_ref() != Some(&ours) {
-            return Ok(MergeOutcome::Moved);
-        }
-        git.run(&swap)?;
+    if !swap(git, &merge.run_ref, (&ours, &commit), "mow: merge")? {
+        return Ok(MergeOutcome::Moved);
     }
     failpoint::reach("merge.ref.moved");
     Ok(MergeOutcome::Merged { commit, left_out })
@@ -301,7 +303,9 @@ pub fn overlay(
     }
     let commit = commit_tree(git, &tree, &[&ours], message)?;
     failpoint::reach("overlay.commit.made");
-    git.run(&["update-ref", "-m", "mow: planning files", run_ref, &commit, &ours])?;
+    if !swap(git, run_ref, (&ours, &commit), "mow: planning files")? {
+        return Err(MergeError::Moved { name: run_ref.to_owned() });
+    }
     failpoint::reach("overlay.ref.moved");
     Ok(commit)
 }

@@ -249,7 +249,7 @@ fn base_of(git: &Git, prepare: &Prepare) -> Result<String, WorktreeError> {
 fn add(git: &Git, prepare: &Prepare, base: &str) -> Result<bool, WorktreeError> {
     let is_new = !git.branch_exists(&prepare.branch)?;
     if is_new {
-        locks::clear_branch(git, &prepare.branch)?;
+        locks::clear_reference(git, &format!("refs/heads/{}", prepare.branch))?;
     }
     // In English, so that the note about an unfinished worktree can be recognised.
     let git = git.with_env("LC_ALL", "C");

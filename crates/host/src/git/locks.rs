@@ -48,9 +48,9 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Removes what was left locked by somebody who was making a branch, and did not come to it.
-pub(crate) fn clear_branch(git: &Git, branch: &str) -> Result<(), GitError> {
-    let lock = git.common_dir()?.join(format!("refs/heads/{branch}.lock"));
+/// Removes the lock of a reference that was left by somebody who was making or moving it.
+pub(crate) fn clear_reference(git: &Git, name: &str) -> Result<(), GitError> {
+    let lock = git.common_dir()?.join(format!("{name}.lock"));
     if lock.exists() && !is_busy(git.dir(), &lock) {
         fs::remove_file(lock).ok();
     }

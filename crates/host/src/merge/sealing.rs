@@ -1,4 +1,4 @@
-//! Makes the commits of merges, signed where the user signs commits.
+//! Makes the commits of merges, signed where the user signs commits, and moves references to them.
 
 #![expect(clippy::disallowed_methods, reason = "git takes settings from these variables, too")]
 
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::MergeError;
 use crate::commit;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, locks};
 
 /// The settings that were read last, and whether they say to sign.
 static SIGNS: Mutex<Option<(Vec<u8>, bool)>> = Mutex::new(None);
@@ -79,4 +79,25 @@ fn settings(git: &Git) -> Result<Option<Vec<u8>>, GitError> {
 
 fn read(file: &Path) -> Vec<u8> {
     fs::read(file).unwrap_or_default()
+}
+
+/// Moves a reference if it still is where it was; tells whether.
+pub(super) fn swap(
+    git: &Git,
+    name: &str,
+    (from, to): (&str, &str),
+    message: &str,
+) -> Result<bool, GitError> {
+    if let Some(is_moved) = git.swap_plainly(name, from, to) {
+        return Ok(is_moved);
+    }
+    locks::clear_reference(git, name)?;
+    let swap = ["update-ref", "-m", message, name, to, from];
+    if !git.ask(&swap)?.success {
+        if git.commit_of(name)?.as_deref() != Some(from) {
+            return Ok(false);
+        }
+        git.run(&swap)?;
+    }
+    Ok(true)
 }

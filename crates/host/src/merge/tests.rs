@@ -206,6 +206,29 @@ fn a_target_that_moves_meanwhile_is_noticed() {
 }
 
 #[test]
+fn a_lock_that_a_killed_process_left_is_no_hindrance() {
+    let repository = repository();
+    repository.write(&format!(".git/{RUN}.lock"), "half");
+    let outcome = merge(&repository.git, &job(&repository)).unwrap();
+    assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
+    assert!(!repository.root().join(format!(".git/{RUN}.lock")).exists());
+}
+
+#[test]
+fn our_own_process_moves_a_reference_of_ours_from_where_it_stands_only() {
+    let repository = repository();
+    let (main, other) =
+        (repository.say(&["rev-parse", "main"]), move_target(&repository, "o", "o"));
+    repository.say(&["update-ref", RUN, "main"]);
+    assert_eq!(repository.git.swap_plainly(RUN, &other, &main), Some(false));
+    assert_eq!(repository.git.swap_plainly(RUN, &main, &other), Some(true));
+    assert_eq!(repository.say(&["rev-parse", RUN]), other);
+    assert_eq!(repository.git.swap_plainly("refs/heads/main", &main, &other), None);
+    repository.say(&["pack-refs", "--all"]);
+    assert_eq!(repository.git.swap_plainly(RUN, &other, &main), None, "it is no file any more");
+}
+
+#[test]
 fn planning_files_are_not_committed_over_what_came_meanwhile() {
     let repository = repository();
     let other = move_target(&repository, "other", "o\n");

@@ -10,11 +10,10 @@ mod stage;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gix::ObjectId;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
@@ -42,13 +41,11 @@ const USUAL: [(&str, bool); 9] = [
 ];
 /// Variables that would do the same.
 const VARIABLES: [&str; 3] = ["GIT_ATTR_SOURCE", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
-/// How often and how long the next tick of the clock is waited for; it has a hundred a second or more.
-const TICKS_MAX: usize = 20;
-const TICK: Duration = Duration::from_micros(500);
-const NOW: Timestamps = {
-    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-    Timestamps { last_access: now, last_modification: now }
-};
+/// How much older than they are new files are said to be: more than a tick of the slowest clock.
+///
+/// Git, and we, read every file again that is not older than the index, for it may have changed since.
+/// A change gives a file the time of the change.
+const AGE: Duration = Duration::from_millis(20);
 
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -68,13 +65,12 @@ impl Plain {
         let tree = self.repo.find_commit(id).ok()?.tree_id().ok()?.detach();
         let folder = self.folder(tree, 0)?;
         let mut lock = Lock::take(&own.join("index"), Duration::ZERO)?;
-        let mut stage = Stage::new(folder.count);
+        let mut stage = Stage::new(folder.count, times()?);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;
         failpoint::reach("worktree.files.written");
-        let newest = stage.newest;
         let index = stage.finish(&folder)?;
-        lock.write(|file| file.write_all(&index).and_then(|()| outlive(file, newest)))?;
+        lock.write(|file| file.write_all(&index))?;
         lock.commit()?;
 
         let mut lock = Lock::take(&own.join("ORIG_HEAD"), Duration::ZERO)?;
@@ -116,7 +112,7 @@ impl Plain {
                 }
                 Item::File(kind, id) => {
                     let content = self.blob(id, &mut stage.content)?;
-                    let stat = make(dir, OsStr::from_bytes(name), *kind, content)?;
+                    let stat = make((dir, OsStr::from_bytes(name)), *kind, content, &stage.times)?;
                     stage.add(name, *kind, id, &stat);
                 }
             }
@@ -125,26 +121,25 @@ impl Plain {
     }
 }
 
-/// Waits until a file is younger than others, by the clock of its filesystem.
-///
-/// Git, and we, read every file again that is not older than the index: it may have changed since.
-fn outlive(file: &File, newest: (i64, i64)) -> io::Result<()> {
-    for _ in 0..TICKS_MAX {
-        let about = rustix::fs::fstat(file)?;
-        if (about.st_mtime, about.st_mtime_nsec as i64) > newest {
-            break;
-        }
-        thread::sleep(TICK);
-        rustix::fs::futimens(file, &NOW)?;
-    }
-    Ok(())
+/// Returns the times that new files get.
+fn times() -> Option<Timestamps> {
+    let then = SystemTime::now().checked_sub(AGE)?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let tv_sec = then.as_secs().try_into().ok()?;
+    let then = Timespec { tv_sec, tv_nsec: then.subsec_nanos().into() };
+    Some(Timestamps { last_access: then, last_modification: then })
 }
 
 /// Makes a file or a link that is not there yet.
-fn make(dir: BorrowedFd<'_>, name: &OsStr, kind: Kind, content: &[u8]) -> Option<Stat> {
+fn make(
+    (dir, name): (BorrowedFd<'_>, &OsStr),
+    kind: Kind,
+    content: &[u8],
+    times: &Timestamps,
+) -> Option<Stat> {
     let mode = match kind {
         Kind::Link => {
             rustix::fs::symlinkat(OsStr::from_bytes(content), dir, name).ok()?;
+            rustix::fs::utimensat(dir, name, times, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             return rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         }
         Kind::Program => Mode::from(0o777),
@@ -153,6 +148,7 @@ fn make(dir: BorrowedFd<'_>, name: &OsStr, kind: Kind, content: &[u8]) -> Option
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(dir, name, flags, mode).ok()?);
     file.write_all(content).ok()?;
+    rustix::fs::futimens(&file, times).ok()?;
     rustix::fs::fstat(&file).ok()
 }
 

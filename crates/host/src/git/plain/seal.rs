@@ -1,10 +1,18 @@
-//! Commits of trees, as `git commit-tree` makes them of a user who does not sign.
+//! Commits of trees, as `git commit-tree` makes them of a user who does not sign, and the move of a
+//! reference of ours to one.
+
+use std::io::Write;
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::objs::{Commit, Kind};
 
 use super::Plain;
-use crate::git::Git;
+use super::lock::Lock;
+use crate::git::{Git, is_hash, locks};
+
+/// How long somebody else may keep a reference of ours locked.
+const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 impl Git {
     /// Makes a commit; `None` where git itself is to be asked, also for signing.
@@ -15,6 +23,34 @@ impl Git {
         message: &str,
     ) -> Option<String> {
         self.plain()?.seal(tree, parents, message)
+    }
+}
+
+impl Git {
+    /// Moves a reference of ours if it still is where it was, and tells whether; `None` where git
+    /// itself is to be asked.
+    ///
+    /// Only one process of ours moves it at a time. A lock that stays is that of one that was killed.
+    pub(crate) fn swap_plainly(&self, name: &str, from: &str, to: &str) -> Option<bool> {
+        let layout = self.plain()?.layout;
+        let file = layout.common.join(name);
+        let is_plain = name.starts_with("refs/mow/") && is_hash(to.as_bytes()) && file.is_file();
+        if !is_plain || layout.common.join("logs").join(name).exists() {
+            return None;
+        }
+        let mut lock = match Lock::take(&file, LOCKED_WITHIN) {
+            Some(lock) => lock,
+            None => {
+                locks::clear_reference(self, name).ok()?;
+                Lock::take(&file, Duration::ZERO)?
+            }
+        };
+        if layout.commit(name)?.as_deref() != Some(from) {
+            return Some(false);
+        }
+        lock.write(|file| writeln!(file, "{to}").and_then(|()| file.sync_all()))?;
+        failpoint::reach("merge.ref.locked");
+        lock.commit().map(|()| true)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Only bytes are made here.
 
 use gix::ObjectId;
-use rustix::fs::Stat;
+use rustix::fs::{Stat, Timestamps};
 
 use super::folder::{Folder, Item, Kind};
 use crate::git::plain::objects::Content;
@@ -19,16 +19,16 @@ pub(super) struct Stage {
     folder: Vec<u8>,
     /// The content of one file, to be used again.
     pub(super) content: Content,
-    /// When the last file was written, in seconds and billionths of them.
-    pub(super) newest: (i64, i64),
+    /// When files are said to be written.
+    pub(super) times: Timestamps,
 }
 
 impl Stage {
-    pub(super) fn new(count: u32) -> Self {
+    pub(super) fn new(count: u32, times: Timestamps) -> Self {
         let mut bytes = b"DIRC".to_vec();
         bytes.extend_from_slice(&2_u32.to_be_bytes());
         bytes.extend_from_slice(&count.to_be_bytes());
-        Self { bytes, folder: Vec::new(), content: Content::default(), newest: (0, 0) }
+        Self { bytes, folder: Vec::new(), content: Content::default(), times }
     }
 
     /// Goes into a folder; returns what to [`leave`](Self::leave) it with.
@@ -46,7 +46,6 @@ impl Stage {
     /// Adds a file of the folder. Git keeps the low bits of larger numbers.
     pub(super) fn add(&mut self, name: &[u8], kind: Kind, id: &ObjectId, stat: &Stat) {
         let start = self.bytes.len();
-        self.newest = self.newest.max((stat.st_mtime, stat.st_mtime_nsec as i64));
         let numbers = [
             stat.st_ctime as u32,
             stat.st_ctime_nsec as u32,
