@@ -79,7 +79,8 @@ fn disturb(
         }
         let others: Vec<u32> = match field.run_dir() {
             Some(_) => {
-                marked(&field.run_id()).into_iter().filter(|pid| *pid != lead.pid()).collect()
+                let is_worker = |pid: &u32| *pid != lead.pid() && is_mow(*pid);
+                marked(&field.run_id()).into_iter().filter(is_worker).collect()
             }
             None => Vec::new(),
         };
@@ -91,6 +92,11 @@ fn disturb(
     }
     field.run_all();
     Ok(KILLS_MAX)
+}
+
+/// Returns whether a process is no command of a task: one that is killed has failed.
+fn is_mow(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(b"mow"))
 }
 
 /// How often a lead has taken up the run.
