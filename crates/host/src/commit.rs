@@ -101,25 +101,29 @@ pub fn commit_paths(
 ) -> Result<Option<String>, CommitError> {
     head(worktree)?;
     let message = with_trailers(message, trailers);
-    let plain = worktree.plain();
-    let Some(staged) = stage(worktree, plain.as_ref(), paths, &message)? else { return Ok(None) };
-    failpoint::reach("commit.staged");
-    let here = match staged {
-        Staged::Here(ready) => ready.make().ok_or(None),
-        Staged::Added(changed) => Err(Some(changed)),
-    };
-    let made = match here {
-        Ok(commit) => Some(commit),
-        Err(Some(changed)) => commit_added(worktree, paths, &changed, &message)?,
-        Err(None) => match stage(worktree, None, paths, &message)? {
-            Some(Staged::Added(changed)) => commit_added(worktree, paths, &changed, &message)?,
-            _ => None,
-        },
-    };
+    let made = commit_in(worktree, worktree.plain().as_ref(), paths, &message)?;
     if made.is_some() {
         failpoint::reach("commit.made");
     }
     Ok(made)
+}
+
+/// Commits changes in our own process, as far as that can be, or with git.
+fn commit_in(
+    worktree: &Git,
+    plain: Option<&Plain>,
+    paths: &Paths,
+    message: &str,
+) -> Result<Option<String>, CommitError> {
+    let Some(staged) = stage(worktree, plain, paths, message)? else { return Ok(None) };
+    failpoint::reach("commit.staged");
+    match staged {
+        Staged::Added(changed) => commit_added(worktree, paths, &changed, message),
+        Staged::Here(ready) => match ready.make() {
+            Some(commit) => Ok(Some(commit)),
+            None => commit_in(worktree, None, paths, message),
+        },
+    }
 }
 
 /// What is to be committed.

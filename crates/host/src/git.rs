@@ -7,6 +7,7 @@
 pub(crate) mod flagged;
 pub(crate) mod index;
 mod layout;
+mod leftovers;
 pub(crate) mod locks;
 pub(crate) mod plain;
 mod worktrees;

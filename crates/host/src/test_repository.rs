@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use crate::git::Git;
 
@@ -42,6 +43,12 @@ impl Repository {
 
     pub(crate) fn write(&self, path: &str, content: &str) {
         write(&self.root().join(path), content);
+    }
+
+    /// Says when a file was changed.
+    pub(crate) fn set_time(&self, path: &str, time: SystemTime) {
+        let file = fs::File::options().write(true).open(self.root().join(path)).unwrap();
+        file.set_modified(time).unwrap();
     }
 
     pub(crate) fn text(&self, path: &str) -> String {

@@ -10,8 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::process::{Pid, test_kill_process};
-
+use super::leftovers;
 use super::{Git, GitError};
 
 const PREFIX: &str = "mow-index.";
@@ -44,9 +43,9 @@ impl PrivateIndex {
     /// Makes an index that holds nothing.
     pub(crate) fn empty(git: &Git) -> Result<Self, GitError> {
         let dir = git.git_dir()?;
-        sweep(&dir);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!("{PREFIX}{}.{number}", std::process::id()));
+        leftovers::sweep(&dir, PREFIX);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed).to_string();
+        let path = leftovers::path(&dir, PREFIX, &number);
         let git = git.with_env("GIT_INDEX_FILE", path.as_os_str());
         Ok(Self { git, path })
     }
@@ -128,19 +127,6 @@ fn parse_entry(line: &[u8]) -> Option<Entry> {
     let (mode, _kind, object) = (words.next()?, words.next()?, words.next()?);
     let path = line[tab + 1..].to_vec();
     Some(Entry { path, mode: mode.to_owned(), object: object.to_owned() })
-}
-
-/// Removes the indexes of processes that are gone. What stays harms nobody.
-fn sweep(dir: &Path) {
-    let Ok(entries) = fs::read_dir(dir) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('.'));
-        let pid = owner.and_then(|(pid, _)| Pid::from_raw(pid.parse().ok()?));
-        if pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH)) {
-            fs::remove_file(entry.path()).ok();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,19 +9,19 @@ mod checkout;
 mod commit;
 mod files;
 mod history;
-mod index;
+pub(super) mod index;
 #[cfg(test)]
 mod invented;
 mod lock;
 mod look;
 mod merge;
 mod objects;
-mod reflog;
+mod reference;
 mod seal;
+mod settings;
 mod who;
 mod worktree;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -32,10 +32,14 @@ use gix::sec::Permission;
 
 use super::{Git, SCRUBBED, layout::Layout};
 
+use settings::{has_variable, variable};
+
 pub(crate) use commit::Ready;
 
 /// What `extensions.` may say of a repository whose files lie where they always did.
 const KNOWN_EXTENSIONS: [&str; 2] = ["objectformat", "worktreeconfig"];
+/// Settings of those who want more of git than we do.
+const UNUSUAL: [&str; 3] = ["core.fsync", "core.fsyncObjectFiles", "core.sharedRepository"];
 /// Variables for one call of git that change nothing here.
 const HARMLESS: [&str; 2] = ["GIT_CEILING_DIRECTORIES", "LC_ALL"];
 /// The variable that names the settings of the whole machine.
@@ -110,31 +114,17 @@ impl Plain {
             && !common.join("info/grafts").exists()
             && !common.join("refs/replace").exists()
             && !is_named_in(&common.join("packed-refs"), b" refs/replace/")
-            && !is_set(&config, "core.sharedRepository")
-            && !is_set(&config, "core.fsync")
-            && !is_set(&config, "core.fsyncObjectFiles")
+            && !UNUSUAL.iter().any(|key| self.is_set(key))
     }
-}
-
-fn is_set(config: &gix::config::Snapshot<'_>, key: &str) -> bool {
-    // One without a value is true, but no text.
-    config.string(key).is_some() || config.boolean(key).is_some()
-}
-
-/// Reads a variable as git would, had it been started.
-#[expect(clippy::disallowed_methods, reason = "git gets our whole environment, too")]
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
 }
 
 /// Returns whether a variable would have git, or gix alone, look elsewhere.
 fn has_odd_variables() -> bool {
-    let is_set = |name: &str| variable(name).is_some();
     // Git takes a home without a name for none, gix for the current directory.
     let is_empty = |name: &str| variable(name).is_some_and(|home| home.is_empty());
-    SCRUBBED.iter().any(|name| is_set(name))
+    SCRUBBED.iter().any(|name| has_variable(name))
         // Settings of a git that called us; gix does not read them there.
-        || is_set("GIT_CONFIG_PARAMETERS")
+        || has_variable("GIT_CONFIG_PARAMETERS")
         || ["HOME", "XDG_CONFIG_HOME"].into_iter().any(is_empty)
 }
 

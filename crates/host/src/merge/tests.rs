@@ -220,12 +220,13 @@ fn our_own_process_moves_a_reference_of_ours_from_where_it_stands_only() {
     let (main, other) =
         (repository.say(&["rev-parse", "main"]), move_target(&repository, "o", "o"));
     repository.say(&["update-ref", RUN, "main"]);
-    assert_eq!(repository.git.swap_plainly(RUN, &other, &main), Some(false));
-    assert_eq!(repository.git.swap_plainly(RUN, &main, &other), Some(true));
+    let plain = repository.git.plain().unwrap();
+    assert_eq!(plain.swap(RUN, &other, &main), Some(false));
+    assert_eq!(plain.swap(RUN, &main, &other), Some(true));
     assert_eq!(repository.say(&["rev-parse", RUN]), other);
-    assert_eq!(repository.git.swap_plainly("refs/heads/main", &main, &other), None);
+    assert_eq!(plain.swap("refs/heads/main", &main, &other), None);
     repository.say(&["pack-refs", "--all"]);
-    assert_eq!(repository.git.swap_plainly(RUN, &other, &main), None, "it is no file any more");
+    assert_eq!(plain.swap(RUN, &other, &main), None, "it is no file any more");
 }
 
 #[test]

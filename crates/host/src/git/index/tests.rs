@@ -45,15 +45,13 @@ fn what_a_killed_process_left_is_removed() {
 fn a_change_right_after_the_index_was_written_is_seen() {
     let repository = Repository::new();
     repository.say(&["config", "core.trustctime", "false"]);
-    let (file, index) = (repository.root().join("file"), repository.root().join(".git/index"));
     // All of it happened at the same time, a while ago.
     let time = SystemTime::now() - Duration::from_secs(100);
-    let set_time = |path| fs::File::open(path).unwrap().set_modified(time).unwrap();
-    set_time(&file);
+    repository.set_time("file", time);
     repository.say(&["update-index", "--refresh"]);
-    set_time(&index);
-    fs::write(&file, "two\n").unwrap();
-    set_time(&file);
+    repository.set_time(".git/index", time);
+    repository.write("file", "two\n");
+    repository.set_time("file", time);
     let private = PrivateIndex::of_worktree(&repository.git).unwrap();
     let changed = private.git().run(&["diff-files", "--name-only"]).unwrap().text();
     assert_eq!(changed, "file");

@@ -18,29 +18,13 @@ use std::time::{Duration, SystemTime};
 use gix::ObjectId;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
 
+use super::Plain;
 use super::lock::Lock;
-use super::{Plain, is_set, reflog, variable};
+use super::reference::{append_log, log_line};
 use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
 
-/// Settings that change what a checkout writes, or the form of the index.
-const SECTIONS: [&str; 4] = ["attr", "feature", "index", "worktree"];
-const SETTINGS: [&str; 3] = ["core.checkStat", "core.untrackedCache", "core.worktree"];
-/// Those that do so unless they say what is so anyway.
-const USUAL: [(&str, bool); 9] = [
-    ("core.autocrlf", false),
-    ("core.bare", false),
-    ("core.fileMode", true),
-    ("core.ignoreCase", false),
-    ("core.logAllRefUpdates", true),
-    ("core.precomposeUnicode", false),
-    ("core.sparseCheckout", false),
-    ("core.splitIndex", false),
-    ("core.symlinks", true),
-];
-/// Variables that would do the same.
-const VARIABLES: [&str; 3] = ["GIT_ATTR_SOURCE", "GIT_INDEX_VERSION", "GIT_REFLOG_ACTION"];
 /// How much older than they are new files are said to be: more than a tick of the slowest clock.
 ///
 /// Git, and we, read every file again that is not older than the index, for it may have changed since.
@@ -56,7 +40,7 @@ impl Plain {
     pub(crate) fn checkout(&self, git: &Git) -> Option<()> {
         let own = &self.layout.own;
         let is_new = !own.join("index").exists() && !own.join("ORIG_HEAD").exists();
-        if !is_new || !self.has_usual_settings() || self.converts_everywhere() {
+        if !is_new || !self.makes_worktrees_as_usual() || self.converts_everywhere() {
             return None;
         }
         let [_, committer] = self.people()?;
@@ -64,7 +48,7 @@ impl Plain {
         let id = ObjectId::from_hex(head.as_bytes()).ok()?;
         let tree = self.repo.find_commit(id).ok()?.tree_id().ok()?.detach();
         let folder = self.folder(tree, 0)?;
-        let mut lock = Lock::take(&own.join("index"), Duration::ZERO)?;
+        let mut lock = Lock::take(&own.join("index"))?;
         let mut stage = Stage::new(folder.count, times()?);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;
@@ -73,29 +57,12 @@ impl Plain {
         lock.write(|file| file.write_all(&index))?;
         lock.commit()?;
 
-        let mut lock = Lock::take(&own.join("ORIG_HEAD"), Duration::ZERO)?;
+        let mut lock = Lock::take(&own.join("ORIG_HEAD"))?;
         // A reference that a crash of the machine left empty would be in the way of the next one.
         lock.write(|file| writeln!(file, "{head}").and_then(|()| file.sync_all()))?;
         lock.commit()?;
-        let line = reflog::line((id, id), &committer, "reset: moving to HEAD")?;
-        reflog::append(&own.join("logs/HEAD"), &line)
-    }
-
-    /// Returns whether worktrees are made and filled in the way that they are without settings.
-    pub(super) fn has_usual_settings(&self) -> bool {
-        let config = self.repo.config_snapshot();
-        let is_named = |name| {
-            config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some())
-        };
-        // One without a value is true, but no text.
-        let is_usual = |(key, usual)| match config.boolean(key) {
-            Some(set) => set == usual,
-            None => !is_set(&config, key),
-        };
-        !VARIABLES.iter().any(|name| variable(name).is_some())
-            && !SECTIONS.into_iter().any(is_named)
-            && !SETTINGS.iter().any(|key| is_set(&config, key))
-            && USUAL.into_iter().all(is_usual)
+        let line = log_line((id, id), &committer, "reset: moving to HEAD")?;
+        append_log(&own.join("logs/HEAD"), &line)
     }
 
     /// Makes the files of a folder, and those of the folders in it.

@@ -4,18 +4,16 @@
 //! is killed in between leaves at most a lock that [`super::super::locks`] clears away.
 
 use std::io::Write;
-use std::time::Duration;
 
 use gix::hash::ObjectId;
 
 use super::files::{File, State};
 use super::index::Locked;
 use super::lock::Lock;
-use super::{Plain, is_set, reflog, seal, variable};
+use super::objects::Lasting;
+use super::reference::{append_log, log_line};
+use super::{Plain, seal};
 use crate::git::layout::{Head, Layout};
-
-/// How long an agent's git may keep a reference locked.
-const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What git writes down while something is in progress that a commit would conclude.
 const IN_PROGRESS: [&str; 6] =
@@ -34,7 +32,7 @@ impl Plain {
         let mut index = Locked::take(&self.layout.own.join("index"))?;
         let files = self.files(paths, &index.index)?;
         index.set(self, &files)?;
-        let before = self.repo.find_commit(head).ok()?.tree_id().ok()?.detach();
+        let before = self.tree_of(head)?;
         let tree = self.changed_tree(before, &files)?;
         if tree == before {
             return None;
@@ -52,16 +50,15 @@ impl Plain {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let commit = self.repo.write_object(&commit).ok()?.detach();
-        let log = reflog::line((head, commit), &committer, &log)?;
+        let commit = self.store(&commit, Lasting::AsUsual)?;
+        let log = log_line((head, commit), &committer, &log)?;
         Some(Ready { plain: self, index, branch, moves: (head, commit), log })
     }
 
     /// Returns whether somebody else takes part in a commit: hooks, a program that signs, whatever
     /// is in progress.
     fn others_have_a_say(&self) -> bool {
-        let config = self.repo.config_snapshot();
-        let hooks = match config.trusted_path("core.hooksPath") {
+        let hooks = match self.repo.config_snapshot().trusted_path("core.hooksPath") {
             Ok(None) => Some(self.layout.common.join("hooks")),
             Ok(Some(path)) => self.top().map(|top| top.join(path)),
             Err(_) => None,
@@ -73,12 +70,9 @@ impl Plain {
         });
         let is_busy = |name: &&str| self.layout.own.join(name).exists();
         has_hooks
-            || config.plumbing().sections_by_name("hook").is_some()
-            || config.boolean("commit.gpgSign") == Some(true)
-            || config.boolean("core.sparseCheckout") == Some(true)
-            || is_set(&config, "core.worktree")
-            || config.boolean("core.logAllRefUpdates") == Some(false)
-            || variable("GIT_REFLOG_ACTION").is_some()
+            || self.has_section("hook")
+            || self.signs()
+            || !self.treats_worktrees_as_usual()
             || IN_PROGRESS.iter().any(is_busy)
             || ["rebase-merge", "rebase-apply", "sequencer"].iter().any(is_busy)
     }
@@ -87,7 +81,7 @@ impl Plain {
     pub(super) fn branch(&self) -> Option<(String, ObjectId)> {
         let Head::Branch(name) = self.layout.head()? else { return None };
         let commit = self.layout.commit(&name)??;
-        Some((name, ObjectId::from_hex(commit.as_bytes()).ok()?))
+        Some((name, Self::id(&commit)?))
     }
 
     /// Writes the tree that a commit's becomes with these files.
@@ -101,7 +95,7 @@ impl Plain {
                 editor.upsert(file.path, kind, object).ok()?;
             }
         }
-        Some(editor.write().ok()?.detach())
+        editor.detach().write(|tree| self.store(tree, Lasting::AsUsual).ok_or(())).ok()
     }
 }
 
@@ -119,20 +113,18 @@ pub(crate) struct Ready<'a> {
 
 impl Ready<'_> {
     /// Moves the branch to the commit; `None` when somebody else moved it.
-    ///
-    /// gix would lock all packed references for that, and nobody could clear that lock away.
     pub(crate) fn make(self) -> Option<String> {
         let Self { plain, index, branch, moves: (from, to), log } = self;
         let Layout { own, common } = &plain.layout;
         // Only to keep others out, who would check out another branch.
-        let _head = Lock::take(&own.join("HEAD"), LOCKED_WITHIN)?;
-        let mut lock = Lock::take(&common.join(&branch), LOCKED_WITHIN)?;
-        if plain.branch()? != (branch.clone(), from) {
+        let _head = Lock::take(&own.join("HEAD"))?;
+        let mut lock = plain.lock_at(&branch, Some(from))??;
+        if plain.branch()?.0 != branch {
             return None;
         }
         lock.write(|file| writeln!(file, "{to}"))?;
-        reflog::append(&common.join("logs").join(&branch), &log)?;
-        reflog::append(&own.join("logs/HEAD"), &log)?;
+        append_log(&common.join("logs").join(&branch), &log)?;
+        append_log(&own.join("logs/HEAD"), &log)?;
         lock.commit()?;
         // Git looks at these files again if the old index stays.
         let _ = index.put();

@@ -14,8 +14,11 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::hash::ObjectId;
 use gix::index::entry::Stat;
 use gix::object::tree::EntryKind;
+use gix::objs::Blob;
 
-use super::{Plain, is_set, variable};
+use super::Plain;
+use super::objects::Lasting;
+use super::settings::variable;
 
 /// How large a file may be that is read as a whole.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -41,6 +44,11 @@ impl Plain {
         self.repo.workdir()
     }
 
+    /// Returns where a file of the worktree lies.
+    pub(super) fn file(&self, path: &[u8]) -> Option<PathBuf> {
+        Some(self.top()?.join(OsStr::from_bytes(path)))
+    }
+
     /// Reads files, and keeps what they hold as objects.
     pub(super) fn files<'a>(
         &self,
@@ -53,14 +61,11 @@ impl Plain {
         if self.converts(top, &dirs, index) {
             return None;
         }
-        // Behind a link lies somebody else's directory.
-        let is_link =
-            |dir: &&Path| fs::symlink_metadata(top.join(dir)).is_ok_and(|about| about.is_symlink());
-        if dirs.iter().any(is_link) {
+        if dirs.iter().any(|dir| is_link(&top.join(dir))) {
             return None;
         }
         let file = |path: &'a [u8]| {
-            let state = self.state(&top.join(OsStr::from_bytes(path)))?;
+            let state = self.state(&self.file(path)?)?;
             Some(File { path: path.as_bstr(), state })
         };
         paths.into_iter().map(file).collect()
@@ -73,7 +78,7 @@ impl Plain {
             Ok(_) => {}
         }
         let (kind, bytes, stat) = self.content(path)?;
-        let object = self.repo.write_blob(bytes).ok()?.detach();
+        let object = self.store(&Blob { data: bytes }, Lasting::AsUsual)?;
         Some(State::There { kind, object, stat })
     }
 
@@ -102,16 +107,6 @@ impl Plain {
         dirs: &BTreeSet<&Path>,
         index: &gix::index::File,
     ) -> bool {
-        let config = self.repo.config_snapshot();
-        let no = |key: &str| config.boolean(key) == Some(false);
-        let yes = |key: &str| config.boolean(key) == Some(true);
-        let is_set_otherwise = is_set(&config, "core.autocrlf") && !no("core.autocrlf")
-            || no("core.fileMode")
-            || no("core.symlinks")
-            || yes("core.ignoreCase")
-            || yes("core.precomposeUnicode")
-            || is_set(&config, "attr.tree")
-            || variable("GIT_ATTR_SOURCE").is_some();
         // Git takes rules that are not in the worktree from the index.
         let is_ruled = |dir: &&Path| {
             let rules = dir.join(".gitattributes");
@@ -120,7 +115,7 @@ impl Plain {
                 || index.entry_by_path(rules.as_os_str().as_bytes().as_bstr()).is_some();
             is_converting(&file) || (file.symlink_metadata().is_err() && is_listed())
         };
-        is_set_otherwise || self.converts_everywhere() || dirs.iter().any(is_ruled)
+        !self.treats_files_as_usual() || self.converts_everywhere() || dirs.iter().any(is_ruled)
     }
 
     /// Returns whether rules that lie in no worktree may do so.
@@ -152,6 +147,12 @@ impl Plain {
 /// Returns the directories above a file, the top too.
 pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &Path> {
     Path::new(OsStr::from_bytes(path)).ancestors().skip(1)
+}
+
+/// Returns whether something is a link: behind one lies somebody else's directory, whatever the
+/// system says of the files in it.
+pub(super) fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink())
 }
 
 /// Returns what an index keeps about a file to know it again.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use gix::ObjectId;
 use gix::objs::tree::{Entry, EntryKind};
 
-use super::{Plain, is_set};
+use super::Plain;
 use crate::history::{Change, Trailed, parse_trailers};
 
 /// How many commits a line may have.
@@ -31,8 +31,7 @@ impl Plain {
     /// Returns the commits after a base and up to a tip, newest first; both are written out, or the
     /// tip is `HEAD`.
     pub(crate) fn line(&self, base: &str, tip: &str, with_changes: bool) -> Option<Vec<Trailed>> {
-        let config = self.repo.config_snapshot();
-        if !self.is_whole() || LOG_SETTINGS.iter().any(|key| is_set(&config, key)) {
+        if !self.is_whole() || LOG_SETTINGS.iter().any(|key| self.is_set(key)) {
             return None;
         }
         let head = if tip == "HEAD" { self.layout.commit(tip)? } else { None };

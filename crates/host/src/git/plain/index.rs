@@ -1,11 +1,10 @@
 //! The index of a worktree, changed under git's own lock.
 
-use std::ffi::OsStr;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::fs;
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
-use std::time::Duration;
 
+use filetime::FileTime;
 use gix::bstr::{BStr, ByteSlice};
 use gix::index::entry::{Flags, Mode, Stage};
 use gix::index::extension::Tree;
@@ -13,9 +12,6 @@ use gix::index::extension::Tree;
 use super::Plain;
 use super::files::{File, State, stat_of};
 use super::lock::Lock;
-
-/// How long an agent's git may keep the index locked.
-const LOCKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// An index that nobody else may change.
 pub(super) struct Locked {
@@ -27,7 +23,7 @@ impl Locked {
     /// Locks and reads an index; `None` when it is not one that lists every file by itself, or has
     /// something to be settled first.
     pub(super) fn take(path: &Path) -> Option<Self> {
-        let lock = Lock::take(path, LOCKED_WITHIN)?;
+        let lock = Lock::take(path)?;
         let index = read(path)?;
         let is_odd = |entry: &gix::index::Entry| {
             entry.stage() != Stage::Unconflicted || entry.flags.contains(Flags::INTENT_TO_ADD)
@@ -90,10 +86,7 @@ impl Locked {
     /// Returns where a file stands in the list; `None` when git was told something about it.
     fn find(&self, path: &BStr) -> Option<Option<usize>> {
         let Ok(at) = self.index.entry_index_by_path(path) else { return Some(None) };
-        let entry = self.index.entry(at);
-        let is_told = entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
-        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
-        (!is_told && is_file).then_some(Some(at))
+        is_usual(self.index.entry(at)).then_some(Some(at))
     }
 
     /// Marks the files of which the old index's own time does not tell whether they changed since.
@@ -101,9 +94,9 @@ impl Locked {
     /// They were changed when the index was written or later, so git reads them to find out. The
     /// new index will be younger than they are; a size of zero makes git read them nevertheless.
     fn keep_doubtful(&mut self, plain: &Plain) {
-        let (index, top) = (&self.index, plain.top().unwrap_or(Path::new("")));
+        let index = &self.index;
         let is_same = |entry: &gix::index::Entry| {
-            stat_of(&top.join(OsStr::from_bytes(entry.path(index)))) == Some(entry.stat)
+            plain.file(entry.path(index)).and_then(|file| stat_of(&file)) == Some(entry.stat)
         };
         // Most builds of git compare whole seconds.
         let second = index.timestamp().unix_seconds();
@@ -138,10 +131,37 @@ impl Locked {
 }
 
 /// Reads an index that lists every file by itself.
-pub(super) fn read(path: &Path) -> Option<gix::index::File> {
+///
+/// gix could read the file, too, but maps it into memory, and puts the parts of a split index together
+/// without a word.
+pub(in crate::git) fn read(path: &Path) -> Option<gix::index::File> {
+    let mut file = fs::File::open(path).ok()?;
+    let time = FileTime::from_last_modification_time(&file.metadata().ok()?);
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let kind = gix::hash::Kind::Sha1;
+    let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(kind.len_in_bytes())?)?;
+    // Without a sum it is what those wrote who were told to leave it out.
+    let is_whole = sum.iter().all(|byte| *byte == 0) || {
+        let mut hasher = gix::hash::hasher(kind);
+        hasher.update(content);
+        hasher.try_finalize().ok()?.as_slice() == sum
+    };
+    if !is_whole {
+        return None;
+    }
     let options = gix::index::decode::Options::default();
-    let index = gix::index::File::at(path, gix::hash::Kind::Sha1, false, options).ok()?;
-    (!index.is_sparse() && index.link().is_none()).then_some(index)
+    let (state, _) = gix::index::State::from_bytes(&bytes, time, kind, options).ok()?;
+    let is_all = !state.is_sparse() && state.link().is_none();
+    is_all.then(|| gix::index::File::from_state(state, path))
+}
+
+/// Returns whether an entry is a file or a link, and git was told nothing about it.
+pub(super) fn is_usual(entry: &gix::index::Entry) -> bool {
+    let told = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
+    entry.stage() == Stage::Unconflicted
+        && !entry.flags.intersects(told)
+        && matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK)
 }
 
 /// Returns whether a file was changed before the index was written, so that a later change shows.

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use gix::lock::acquire::Fail;
 
+/// How long somebody else, an agent's git for instance, may have a lock.
+const GIVEN_BACK_WITHIN: Duration = Duration::from_secs(1);
+
 /// A file that keeps others out while it is there.
 pub(super) struct Lock(gix::lock::File);
 
 impl Lock {
     /// Takes the lock of a file; `None` when somebody else does not give it back in time.
-    pub(super) fn take(target: &Path, within: Duration) -> Option<Self> {
-        let patience = match within {
-            Duration::ZERO => Fail::Immediately,
-            within => Fail::AfterDurationWithBackoff(within),
-        };
+    pub(super) fn take(target: &Path) -> Option<Self> {
+        let patience = Fail::AfterDurationWithBackoff(GIVEN_BACK_WITHIN);
         gix::lock::File::acquire_to_update_resource(target, patience, None, 0).ok().map(Self)
     }
 

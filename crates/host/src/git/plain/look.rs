@@ -4,18 +4,17 @@
 //! the system says of them, and by their content where that does not tell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::hash::ObjectId;
-use gix::index::entry::{Flags, Mode, Stage};
+use gix::index::entry::Mode;
 use gix::index::extension::Tree;
 use gix::worktree::stack::state::ignore::Source;
 
-use super::files::{above, is_absent, stat_of};
+use super::files::{above, is_absent, is_link, stat_of};
 use super::{Plain, index};
 use crate::commit::Paths;
 use crate::git::is_below;
@@ -49,12 +48,9 @@ impl Committed {
         &self,
         entry: &gix::index::Entry,
         path: &BStr,
-        (top, index): (&Path, &gix::index::File),
+        (plain, index): (&Plain, &gix::index::File),
     ) -> Option<Look> {
-        let is_told = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
-        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
-        let is_odd = entry.stage() != Stage::Unconflicted || entry.flags.intersects(is_told);
-        if is_odd || !is_file {
+        if !index::is_usual(entry) {
             return None;
         }
         let is_same = self.files.get(path) == Some(&(entry.mode, entry.id))
@@ -62,7 +58,7 @@ impl Committed {
         if !is_same {
             return Some(Look::Differs);
         }
-        let file = top.join(OsStr::from_bytes(path));
+        let file = plain.file(path)?;
         // A size of zero may be git's mark for a file in doubt.
         let is_marked = entry.stat.size == 0 && !entry.id.is_empty_blob();
         let is_known =
@@ -96,12 +92,11 @@ impl Plain {
             if !is_meant(path) {
                 continue;
             }
-            // Behind a link lie other files, whatever the system says of them.
-            if parent(path) != dir && has_link(top, path) {
+            if parent(path) != dir && above(path).any(|dir| is_link(&top.join(dir))) {
                 return None;
             }
             dir = parent(path);
-            match committed.look(entry, path, (top, &index))? {
+            match committed.look(entry, path, (self, &index))? {
                 Look::Same => {}
                 Look::Differs => drop(changed.insert(path.to_owned())),
                 Look::Doubtful => doubtful.push(entry),
@@ -113,8 +108,7 @@ impl Plain {
         let is_gone = |path: &&BString| !known.contains(path.as_bstr()) && is_meant(path);
         for path in committed.files.keys().filter(is_gone) {
             // Git would not take it in again if it is ignored by now.
-            if *paths == Paths::All && top.join(OsStr::from_bytes(path)).symlink_metadata().is_ok()
-            {
+            if *paths == Paths::All && self.file(path)?.symlink_metadata().is_ok() {
                 return None;
             }
             changed.insert(path.clone());
@@ -142,8 +136,7 @@ impl Plain {
         if !entries.is_empty() && self.converts(top, &dirs, index) {
             return None;
         }
-        let file = |entry: &&gix::index::Entry| top.join(OsStr::from_bytes(entry.path(index)));
-        entries.iter().map(|entry| self.holds(&file(entry), entry)).collect()
+        entries.iter().map(|entry| self.holds(&self.file(entry.path(index))?, entry)).collect()
     }
 
     fn holds(&self, file: &Path, entry: &gix::index::Entry) -> Option<bool> {
@@ -161,8 +154,7 @@ impl Plain {
 
     /// Lists what the last commit holds, without the directories that the index knows to be the same.
     fn committed(&self, index: &gix::index::File) -> Option<Committed> {
-        let (_, head) = self.branch()?;
-        let tree = self.repo.find_commit(head).ok()?.tree_id().ok()?.detach();
+        let tree = self.tree_of(self.branch()?.1)?;
         let mut committed = Committed::default();
         let mut left = vec![(BString::default(), tree, index.tree())];
         while let Some((dir, tree, cached)) = left.pop() {
@@ -174,8 +166,7 @@ impl Plain {
             for entry in self.repo.find_tree(tree).ok()?.iter() {
                 let entry = entry.ok()?;
                 let name = entry.filename();
-                let gap: &[u8] = if dir.is_empty() { b"" } else { b"/" };
-                let path = BString::from([&dir[..], gap, name].concat());
+                let path = below(&dir, name);
                 if entry.mode().is_tree() {
                     let find = |tree: &&Tree| tree.name.as_slice() == name.as_bytes();
                     let cached = cached.and_then(|cached| cached.children.iter().find(find));
@@ -199,7 +190,6 @@ impl Plain {
         index: &gix::index::File,
         known: &BTreeSet<&BStr>,
     ) -> Option<Vec<BString>> {
-        let top = self.top()?;
         let rules = self.repo.config_snapshot().trusted_path("core.excludesFile").ok()?;
         // Git looks for it from the top, gix from where we are.
         if rules.is_some_and(|file| !file.is_absolute()) {
@@ -211,7 +201,7 @@ impl Plain {
             |path: &[u8]| matches!(paths, Paths::AllBut(dir) if is_below(path, dir.as_bytes()));
         let (mut left, mut new, mut count) = (vec![BString::from(start)], Vec::new(), 0);
         while let Some(dir) = left.pop() {
-            let entries = match fs::read_dir(top.join(OsStr::from_bytes(&dir))) {
+            let entries = match fs::read_dir(self.file(&dir)?) {
                 Ok(entries) => entries,
                 Err(error) if is_absent(&error) => continue,
                 Err(_) => return None,
@@ -226,8 +216,7 @@ impl Plain {
                 if count > ENTRIES_MAX || name.eq_ignore_ascii_case(b".git") {
                     return None;
                 }
-                let gap: &[u8] = if dir.is_empty() { b"" } else { b"/" };
-                let path = BString::from([&dir[..], gap, &name].concat());
+                let path = below(&dir, &name);
                 let is_dir = entry.file_type().ok()?.is_dir();
                 let mode = if is_dir { Mode::DIR } else { Mode::FILE };
                 if is_left(&path)
@@ -248,9 +237,8 @@ fn parent(path: &[u8]) -> &[u8] {
     path.rfind_byte(b'/').map_or(&[], |end| &path[..end])
 }
 
-/// Returns whether a directory above a file is none.
-fn has_link(top: &Path, path: &BStr) -> bool {
-    let is_link =
-        |dir: &Path| fs::symlink_metadata(top.join(dir)).is_ok_and(|about| about.is_symlink());
-    above(path).filter(|dir| !dir.as_os_str().is_empty()).any(is_link)
+/// Returns the name of what lies in a directory, or at the top.
+fn below(dir: &[u8], name: &[u8]) -> BString {
+    let gap: &[u8] = if dir.is_empty() { b"" } else { b"/" };
+    [dir, gap, name].concat().into()
 }

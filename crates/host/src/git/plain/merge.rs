@@ -13,6 +13,7 @@ use gix::objs::tree::{Entry, EntryKind};
 
 use super::Plain;
 use super::history::{DEPTH_MAX, LINE_MAX};
+use super::objects::Lasting;
 
 /// Files that tell git how to treat others.
 const RULES: [&[u8]; 2] = [b".gitattributes", b".gitmodules"];
@@ -85,7 +86,7 @@ impl Plain {
             });
         }
         entries.sort();
-        self.store(&Tree { entries })
+        self.store(&Tree { entries }, Lasting::Now)
     }
 
     /// Returns the one commit that a merge begins from.

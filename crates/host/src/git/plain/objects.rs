@@ -1,5 +1,4 @@
-//! Objects, written so that they are on the disk before anybody can find them, and trees and
-//! commits, read in the one form that git writes today.
+//! Objects: how they are written, and trees and commits, read in the one form that git writes today.
 //!
 //! An object that is there already is neither written again nor looked at.
 
@@ -18,7 +17,8 @@ use gix::objs::{FindExt, WriteTo, compute_hash, encode::loose_header};
 use gix::zlib::{Compression, Decompress, FlushDecompress, Status, stream::deflate};
 use gix::{Commit, ObjectId};
 
-use super::{Plain, variable};
+use super::Plain;
+use super::settings::has_variable;
 use crate::git::is_hash;
 
 /// How much memory an object is unpacked into at first.
@@ -30,7 +30,7 @@ impl Plain {
     /// Returns whether commits have the parents that they name.
     pub(super) fn is_whole(&self) -> bool {
         !self.layout.common.join("shallow").exists()
-            && !REDIRECTIONS.iter().any(|name| variable(name).is_some())
+            && !REDIRECTIONS.iter().any(|name| has_variable(name))
     }
 
     /// Returns the object of a name that is written out.
@@ -97,14 +97,13 @@ impl Plain {
         }
     }
 
-    /// Writes an object. It has its name only when all of it is on the disk: after a power failure
-    /// git would take half of one for the whole, and never write it again.
-    pub(super) fn store(&self, object: &impl WriteTo) -> Option<ObjectId> {
+    /// Writes an object.
+    pub(super) fn store(&self, object: &impl WriteTo, lasting: Lasting) -> Option<ObjectId> {
         let mut bytes = Vec::new();
         object.write_to(&mut bytes).ok()?;
         let kind = object.kind();
         let id = compute_hash(self.repo.object_hash(), kind, &bytes).ok()?;
-        if self.repo.has_object(id) {
+        if self.repo.objects.exists_without_refresh(&id) {
             return Some(id);
         }
         let mut packed = deflate::Write::new(Vec::new(), Compression::BEST_SPEED);
@@ -113,8 +112,18 @@ impl Plain {
         packed.flush().ok()?;
         let hex = id.to_string();
         let dir = self.layout.common.join("objects").join(&hex[..2]);
-        put(&dir, &hex[2..], &packed.into_inner()).ok().map(|()| id)
+        put(&dir, &hex[2..], &packed.into_inner(), lasting).ok().map(|()| id)
     }
+}
+
+/// When an object is on the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lasting {
+    /// Before it has its name: after a power failure git would take half of one for the whole, and
+    /// never write it again.
+    Now,
+    /// When the system comes to it, as with git's own commits.
+    AsUsual,
 }
 
 /// Memory for the content of one object after another.
@@ -154,7 +163,7 @@ impl Content {
 }
 
 /// Writes a file under a name that git's housekeeping knows as a leftover, then gives it its own.
-fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn put(dir: &Path, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     match fs::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -163,7 +172,10 @@ fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let unfinished = dir.join(format!("tmp_obj_{}_{number}", process::id()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&unfinished)?;
-    let done = file.write_all(bytes).and_then(|()| file.sync_all());
+    let mut done = file.write_all(bytes);
+    if lasting == Lasting::Now {
+        done = done.and_then(|()| file.sync_all());
+    }
     let done = done.and_then(|()| fs::rename(&unfinished, dir.join(name)));
     if done.is_err() {
         // It may be there no more; what failed is told anyway.

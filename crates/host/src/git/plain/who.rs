@@ -8,7 +8,8 @@ use gix::actor::{Signature, date::Time};
 use gix::bstr::{BString, ByteSlice};
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{Plain, is_set, seal, variable};
+use super::settings::{has_variable, variable};
+use super::{Plain, seal};
 
 /// Where the names of time zones stand for files.
 const ZONES: &str = "/usr/share/zoneinfo";
@@ -21,8 +22,8 @@ impl Plain {
     /// Returns the author and the committer of a commit that is made now.
     pub(super) fn people(&self) -> Option<[Signature; 2]> {
         let config = self.repo.config_snapshot();
-        let mut dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].iter().map(|name| variable(name));
-        if dates.any(|date| date.is_some()) || is_set(&config, "i18n.commitEncoding") {
+        let is_dated = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].into_iter().any(has_variable);
+        if is_dated || self.is_set("i18n.commitEncoding") {
             return None;
         }
         let time = now()?;

@@ -11,17 +11,15 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use gix::ObjectId;
-use gix::bstr::ByteSlice;
 use rustix::fs::{CWD, RenameFlags};
-use rustix::process::{Pid, test_kill_process};
 
-use super::lock::Lock;
-use super::{Plain, is_named_in, reflog};
+use super::reference::log_line;
+use super::{Plain, is_named_in};
+use crate::git::leftovers;
 
-/// How the entries are called that are made aside, followed by the process that makes it.
+/// How entries are called that are made aside.
 const ASIDE: &str = "mow-worktree.";
 
 /// The parts of a worktree, to be removed if it does not become one.
@@ -58,12 +56,12 @@ impl Plain {
             return None;
         }
         let [_, committer] = self.people()?;
-        sweep(common);
-        let aside = common.join(format!("{ASIDE}{}.{name}", std::process::id()));
+        leftovers::sweep(common, ASIDE);
+        let aside = leftovers::path(common, ASIDE, name);
         fs::create_dir(&aside).ok()?;
         let mut parts = Parts { aside: aside.clone(), entry: None, place: None };
         let none = id.kind().null();
-        write_entry(&aside, &place, branch, &reflog::line((none, id), &committer, "")?)?;
+        write_entry(&aside, &place, branch, &log_line((none, id), &committer, "")?)?;
 
         fs::create_dir(&place).ok()?;
         parts.place = Some(place.clone());
@@ -76,7 +74,7 @@ impl Plain {
         failpoint::reach("worktree.entered");
 
         let said = format!("branch: Created from {base}");
-        self.make_branch(branch, id, &reflog::line((none, id), &committer, &said)?)?;
+        self.make_branch(branch, id, &log_line((none, id), &committer, &said)?)?;
         (parts.entry, parts.place) = (None, None);
         Some(())
     }
@@ -88,7 +86,7 @@ impl Plain {
         let below = format!(" {full}/");
         let is_taken = |path: &Path, of: Option<&str>| path == place || of == Some(full.as_str());
         Some(
-            self.has_usual_settings()
+            self.makes_worktrees_as_usual()
                 && config.boolean("extensions.worktreeConfig").is_none_or(|is_own| !is_own)
                 && place.symlink_metadata().is_err()
                 && self.layout.commit(&full)?.is_none()
@@ -105,11 +103,7 @@ impl Plain {
     /// Makes a branch, which is on the disk then.
     fn make_branch(&self, branch: &str, id: ObjectId, log: &[u8]) -> Option<()> {
         let full = format!("refs/heads/{branch}");
-        let mut lock = Lock::take(&self.layout.common.join(&full), Duration::ZERO)?;
-        // Somebody else may have made it meanwhile.
-        if self.layout.commit(&full)?.is_some() {
-            return None;
-        }
+        let mut lock = self.lock_at(&full, None)??;
         lock.write(|file| writeln!(file, "{id}").and_then(|()| file.sync_all()))?;
         let file = self.layout.common.join("logs").join(&full);
         fs::create_dir_all(file.parent()?).ok()?;
@@ -137,19 +131,6 @@ fn write_entry(entry: &Path, place: &Path, branch: &str, log: &[u8]) -> Option<(
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     !name.is_empty() && name != "HEAD" && !name.starts_with('-') && name.bytes().all(is_plain)
-}
-
-/// Removes entries aside whose makers are dead.
-fn sweep(common: &Path) {
-    for entry in fs::read_dir(common).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.as_bytes().strip_prefix(ASIDE.as_bytes()) else { continue };
-        let pid = rest.split_str(".").next().and_then(|pid| std::str::from_utf8(pid).ok());
-        let pid = pid.and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-        if pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH)) {
-            fs::remove_dir_all(entry.path()).ok();
-        }
-    }
 }
 
 #[cfg(test)]

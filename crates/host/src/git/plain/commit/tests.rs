@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
-use gix::bstr::BString;
+use gix::bstr::{BString, ByteSlice};
 
 use crate::commit::{Paths, commit_paths};
 use crate::git::Git;
@@ -241,6 +242,16 @@ fn a_signature_is_not_left_out() {
     commit_paths(&repository.git, &Paths::All, "two", &[]).unwrap_err();
 }
 
+/// An index in two files is put together by nobody but git, and stays in two.
+#[test]
+fn a_split_index_is_git_s() {
+    let repository = Repository::new();
+    repository.say(&["update-index", "--split-index"]);
+    assert!(!is_made_here(&repository));
+    let index = fs::read(repository.root().join(".git/index")).unwrap();
+    assert!(index.contains_str("link"));
+}
+
 #[test]
 fn a_detached_head_is_git_s() {
     let repository = Repository::new();
@@ -255,11 +266,8 @@ fn a_file_that_changed_when_the_index_was_written_is_still_seen() {
     let repository = Repository::new();
     repository.say(&["config", "core.checkStat", "minimal"]);
     repository.say(&["config", "core.trustctime", "false"]);
-    let at = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-    let set = |name: &str| {
-        let file = fs::File::options().write(true).open(repository.root().join(name)).unwrap();
-        file.set_modified(at).unwrap();
-    };
+    let at = SystemTime::now() - Duration::from_secs(60);
+    let set = |name: &str| repository.set_time(name, at);
     repository.write("racy", "one\n");
     set("racy");
     repository.commit("racy");
@@ -290,11 +298,8 @@ fn a_file_that_changed_in_the_second_of_the_index_is_still_seen_by_git() {
     let repository = Repository::new();
     repository.say(&["config", "core.checkStat", "minimal"]);
     repository.say(&["config", "core.trustctime", "false"]);
-    let second = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
-    let set = |name: &str, ms: u64| {
-        let file = fs::File::options().write(true).open(repository.root().join(name)).unwrap();
-        file.set_modified(second + std::time::Duration::from_millis(ms)).unwrap();
-    };
+    let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let set = |name: &str, ms| repository.set_time(name, second + Duration::from_millis(ms));
     repository.write("racy", "one\n");
     set("racy", 100);
     repository.commit("racy");
@@ -319,8 +324,7 @@ fn a_file_that_is_marked_and_was_emptied_is_seen() {
     index.entries_mut()[0].id = gix::ObjectId::from_hex(id.as_bytes()).unwrap();
     index.remove_tree();
     index.write(gix::index::write::Options::default()).unwrap();
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
-    fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+    repository.set_time(".git/index", SystemTime::now() + Duration::from_secs(60));
     let found = repository.git.plain().unwrap().changed(&Paths::All).unwrap();
     assert_eq!(found, ["file", "other"]);
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::*;
+use crate::git::Git;
 use crate::test_repository::Repository;
 
 const MESSAGES: [&str; 7] = [
@@ -27,7 +28,7 @@ fn commits_are_those_of_git() {
     let tree = repository.say(&["rev-parse", "HEAD^{tree}"]);
     for (nth, message) in MESSAGES.iter().enumerate() {
         for parents in [&[][..], &[first.as_str()], &[&second, &first]] {
-            let made = git.seal_plainly(&tree, parents, message);
+            let made = seal(git, &tree, parents, message);
             assert_eq!(made.is_some(), nth < 5, "{message:?}");
             let Some(made) = made else { continue };
             let date = repository.say(&["log", "-1", "--format=%ad", "--date=raw", &made]);
@@ -47,20 +48,20 @@ fn what_is_unusual_is_left_to_git() {
     let head = repository.say(&["rev-parse", "HEAD"]);
     let tree = repository.say(&["rev-parse", "HEAD^{tree}"]);
     let absent = "1".repeat(40);
-    assert!(git.seal_plainly(&tree, &[&head], "m").is_some());
+    assert!(seal(git, &tree, &[&head], "m").is_some());
     let twice = [head.as_str(), &head];
     for (tree, parents) in
         [(&tree, &twice[..]), (&head, &[]), (&tree, &[&tree]), (&absent, &[]), (&tree, &[&absent])]
     {
-        assert_eq!(git.seal_plainly(tree, parents, "m"), None);
+        assert_eq!(seal(git, tree, parents, "m"), None);
     }
-    assert_eq!(git.seal_plainly("HEAD^{tree}", &[&head], "m"), None);
+    assert_eq!(seal(git, "HEAD^{tree}", &[&head], "m"), None);
     let other = git.with_env("GIT_AUTHOR_NAME", "other");
-    assert_eq!(other.seal_plainly(&tree, &[&head], "m"), None);
+    assert_eq!(seal(&other, &tree, &[&head], "m"), None);
     let top = Git::at_top(&repository.root()).plumbing();
-    assert!(top.seal_plainly(&tree, &[&head], "m").is_some());
+    assert!(seal(&top, &tree, &[&head], "m").is_some());
     repository.say(&["config", "user.name", "no \u{ffff} character"]);
-    assert_eq!(git.seal_plainly(&tree, &[&head], "m"), None);
+    assert_eq!(seal(git, &tree, &[&head], "m"), None);
 }
 
 #[test]
@@ -84,8 +85,12 @@ fn an_object_has_its_name_only_as_a_whole() {
     fs::create_dir_all(dir.join(&id[2..]).join("x")).unwrap();
     // Other objects may lie there by chance.
     let before = listed(&dir);
-    assert_eq!(plain.store(&object), None);
+    assert_eq!(plain.store(&object, Lasting::Now), None);
     assert_eq!(listed(&dir), before, "nothing is left behind");
+}
+
+fn seal(git: &Git, tree: &str, parents: &[&str], message: &str) -> Option<String> {
+    git.plain().and_then(|plain| plain.seal(tree, parents, message))
 }
 
 fn listed(dir: &Path) -> BTreeSet<String> {
