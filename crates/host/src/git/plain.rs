@@ -22,6 +22,7 @@ mod settings;
 mod who;
 mod worktree;
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -32,6 +33,7 @@ use gix::sec::Permission;
 
 use super::{Git, SCRUBBED, layout::Layout};
 
+use objects::Content;
 use settings::{has_variable, variable};
 
 pub(crate) use commit::Ready;
@@ -51,6 +53,7 @@ pub(crate) struct Plain {
     layout: Layout,
     /// Where the settings of the whole machine lie.
     system: PathBuf,
+    content: RefCell<Content>,
 }
 
 impl Git {
@@ -74,7 +77,7 @@ impl Git {
             .open_path_as_is(true)
             .bail_if_untrusted(true);
         let repo = options.open(&layout.own).ok()?.to_thread_local();
-        let plain = Plain { repo, layout, system };
+        let plain = Plain { repo, layout, system, content: RefCell::default() };
         plain.is_usual().then_some(plain)
     }
 

@@ -46,8 +46,7 @@ impl Plain {
         let [_, committer] = self.people()?;
         let head = self.layout.commit("HEAD")??;
         let id = ObjectId::from_hex(head.as_bytes()).ok()?;
-        let tree = self.repo.find_commit(id).ok()?.tree_id().ok()?.detach();
-        let folder = self.folder(tree, 0)?;
+        let folder = self.known_folder(self.tree_of(id)?)?;
         let mut lock = Lock::take(&own.join("index"))?;
         let mut stage = Stage::new(folder.count, times()?);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
@@ -78,8 +77,9 @@ impl Plain {
                     stage.leave(outer);
                 }
                 Item::File(kind, id) => {
-                    let content = self.blob(id, &mut stage.content)?;
-                    let stat = make((dir, OsStr::from_bytes(name)), *kind, content, &stage.times)?;
+                    let at = (dir, OsStr::from_bytes(name));
+                    let make = |content: &[u8]| make(at, *kind, content, &stage.times);
+                    let stat = self.read(*id, gix::objs::Kind::Blob, make)?;
                     stage.add(name, *kind, id, &stat);
                 }
             }

@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use gix::ObjectId;
+use gix::objs::CommitRef;
 use gix::objs::tree::{Entry, EntryKind};
 
 use super::Plain;
@@ -41,15 +42,7 @@ impl Plain {
             if line.len() == LINE_MAX {
                 return None;
             }
-            let commit = self.found(at)?;
-            let commit = commit.decode().ok()?;
-            let parents: Vec<ObjectId> = commit.parents().collect();
-            let [parent] = parents[..] else { return None };
-            if commit.encoding.is_some() {
-                return None;
-            }
-            let pairs = parse_trailers(trailers(commit.message)?).into_iter();
-            let trailers = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let (parent, trailers) = self.commit(at, said)?;
             let changes = if with_changes { self.differing([parent, at])? } else { Vec::new() };
             line.push(Trailed {
                 commit: at.to_string(),
@@ -115,6 +108,17 @@ impl Plain {
             path.truncate(above);
         }
     }
+}
+
+/// Returns the only parent of a commit, and its trailers.
+fn said(commit: &CommitRef<'_>) -> Option<(ObjectId, Vec<(String, String)>)> {
+    let parents: Vec<ObjectId> = commit.parents().collect();
+    let [parent] = parents[..] else { return None };
+    if commit.encoding.is_some() {
+        return None;
+    }
+    let pairs = parse_trailers(trailers(commit.message)?).into_iter();
+    Some((parent, pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()))
 }
 
 /// A file that differs.

@@ -163,16 +163,15 @@ impl Plain {
                 committed.same.insert(dir);
                 continue;
             }
-            for entry in self.repo.find_tree(tree).ok()?.iter() {
-                let entry = entry.ok()?;
-                let name = entry.filename();
+            for entry in self.entries(tree)? {
+                let name = entry.filename.as_bstr();
                 let path = below(&dir, name);
-                if entry.mode().is_tree() {
+                if entry.mode.is_tree() {
                     let find = |tree: &&Tree| tree.name.as_slice() == name.as_bytes();
                     let cached = cached.and_then(|cached| cached.children.iter().find(find));
-                    left.push((path, entry.object_id(), cached));
+                    left.push((path, entry.oid, cached));
                 } else {
-                    committed.files.insert(path, (Mode::from(entry.mode()), entry.object_id()));
+                    committed.files.insert(path, (Mode::from(entry.mode), entry.oid));
                 }
             }
             if committed.files.len() > ENTRIES_MAX {

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use gix::objs::tree::{Entry, EntryKind};
-use gix::objs::{FindExt, WriteTo, compute_hash, encode::loose_header};
+use gix::objs::{CommitRef, FindExt, Kind, TreeRef, WriteTo, compute_hash, encode::loose_header};
 use gix::zlib::{Compression, Decompress, FlushDecompress, Status, stream::deflate};
-use gix::{Commit, ObjectId};
 
 use super::Plain;
 use super::settings::has_variable;
@@ -38,18 +38,22 @@ impl Plain {
         is_hash(name.as_bytes()).then(|| ObjectId::from_hex(name.as_bytes()).ok())?
     }
 
-    pub(super) fn found(&self, id: ObjectId) -> Option<Commit<'_>> {
-        self.repo.find_commit(id).ok()
+    /// Reads a commit.
+    pub(super) fn commit<T>(
+        &self,
+        id: ObjectId,
+        make: impl FnOnce(&CommitRef<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let kind = self.repo.object_hash();
+        self.read(id, Kind::Commit, |bytes| make(&CommitRef::from_bytes(bytes, kind).ok()?))
     }
 
     pub(super) fn parents(&self, id: ObjectId) -> Option<Vec<ObjectId>> {
-        let commit = self.found(id)?;
-        let commit = commit.decode().ok()?;
-        Some(commit.parents().collect())
+        self.commit(id, |commit| Some(commit.parents().collect()))
     }
 
     pub(super) fn tree_of(&self, commit: ObjectId) -> Option<ObjectId> {
-        Some(self.found(commit)?.tree_id().ok()?.detach())
+        self.commit(commit, |commit| Some(commit.tree()))
     }
 
     /// Reads a tree; `None` also where git would have written it otherwise.
@@ -57,42 +61,32 @@ impl Plain {
         if tree.is_empty_tree() {
             return Some(Vec::new());
         }
-        let tree = self.repo.find_tree(tree).ok()?;
-        let mut entries: Vec<Entry> = Vec::new();
-        for entry in tree.decode().ok()?.entries {
-            let mut entry = Entry::from(entry);
-            let kind = entry.mode.kind();
-            // Directories are there for the sake of files: git makes no empty ones.
-            let is_odd = entry.mode.value() != kind as u16
-                || (kind == EntryKind::Tree && entry.oid.is_empty_tree())
-                || entry.oid.is_null()
-                || entry.filename.is_empty()
-                || entry.filename.find_byte(b'/').is_some()
-                || entries.last().is_some_and(|last| *last >= entry);
-            if is_odd {
-                return None;
-            }
-            entry.mode = kind.into();
-            entries.push(entry);
-        }
-        Some(entries)
+        let kind = self.repo.object_hash();
+        self.read(tree, Kind::Tree, |bytes| usual(TreeRef::from_bytes(bytes, kind).ok()?))
     }
 
-    /// Reads the content of a file.
+    /// Reads an object. What is made of it must not read another one meanwhile.
     ///
-    /// An object that has a file of its own is read into memory that is used again; gix maps each,
-    /// and to take a map away stops all threads of a process.
-    pub(super) fn blob<'a>(&self, id: &ObjectId, content: &'a mut Content) -> Option<&'a [u8]> {
+    /// One that has a file of its own is read into memory that is used again; gix maps each, and to
+    /// take a map away stops all threads of a process.
+    pub(super) fn read<T>(
+        &self,
+        id: ObjectId,
+        kind: Kind,
+        make: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let mut content = self.content.try_borrow_mut().ok()?;
         let hex = id.to_string();
         let file = self.layout.common.join("objects").join(&hex[..2]).join(&hex[2..]);
         match fs::File::open(file) {
             Ok(mut file) => {
                 content.packed.clear();
                 file.read_to_end(&mut content.packed).ok()?;
-                content.blob()
+                make(content.unpack(kind)?)
             }
             Err(_) => {
-                self.repo.objects.find_blob(id, &mut content.bytes).ok().map(|blob| blob.data)
+                let found = self.repo.objects.find(&id, &mut content.bytes).ok()?;
+                (found.kind == kind).then(|| make(found.data))?
             }
         }
     }
@@ -116,6 +110,28 @@ impl Plain {
     }
 }
 
+/// Returns the entries of a tree that git would have written in the same way.
+fn usual(tree: TreeRef<'_>) -> Option<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::with_capacity(tree.entries.len());
+    for entry in tree.entries {
+        let mut entry = Entry::from(entry);
+        let kind = entry.mode.kind();
+        // Directories are there for the sake of files: git makes no empty ones.
+        let is_odd = entry.mode.value() != kind as u16
+            || (kind == EntryKind::Tree && entry.oid.is_empty_tree())
+            || entry.oid.is_null()
+            || entry.filename.is_empty()
+            || entry.filename.find_byte(b'/').is_some()
+            || entries.last().is_some_and(|last| *last >= entry);
+        if is_odd {
+            return None;
+        }
+        entry.mode = kind.into();
+        entries.push(entry);
+    }
+    Some(entries)
+}
+
 /// When an object is on the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lasting {
@@ -135,8 +151,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Unpacks the content of a file.
-    fn blob(&mut self) -> Option<&[u8]> {
+    /// Unpacks the file of an object.
+    fn unpack(&mut self, kind: Kind) -> Option<&[u8]> {
         let Self { packed, bytes, inflate } = self;
         inflate.reset();
         bytes.resize(bytes.len().max(UNPACKED_BYTES), 0);
@@ -156,7 +172,8 @@ impl Content {
             }
         }
         let object = &bytes[..usize::try_from(inflate.total_out()).ok()?];
-        let (size, content) = object.strip_prefix(b"blob ")?.split_once_str(b"\0")?;
+        let (size, content) = object.strip_prefix(kind.as_bytes())?.split_once_str(b"\0")?;
+        let size = size.strip_prefix(b" ")?;
         let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
         (size == content.len()).then_some(content)
     }

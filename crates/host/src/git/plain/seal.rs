@@ -9,9 +9,7 @@ use super::objects::Lasting;
 impl Plain {
     /// Makes a commit; `None` where git itself is to be asked, also for signing.
     pub(crate) fn seal(&self, tree: &str, parents: &[&str], message: &str) -> Option<String> {
-        let is = |id: ObjectId, kind: Kind| {
-            self.repo.find_header(id).ok().filter(|header| header.kind() == kind).map(|_| id)
-        };
+        let is = |id: ObjectId, kind: Kind| self.read(id, kind, |_| Some(id));
         let tree = is(Self::id(tree)?, Kind::Tree)?;
         let mut known = Vec::new();
         for parent in parents {

@@ -47,7 +47,7 @@ impl Plain {
     pub(crate) fn add_worktree(&self, path: &Path, branch: &str, base: &str) -> Option<()> {
         let common = &self.layout.common;
         let id = ObjectId::from_hex(base.as_bytes()).ok()?;
-        self.repo.find_commit(id).ok()?;
+        self.tree_of(id)?;
         let name = path.file_name()?.to_str()?;
         let home = path.parent()?;
         fs::create_dir_all(home).ok()?;

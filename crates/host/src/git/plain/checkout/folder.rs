@@ -4,10 +4,11 @@
 //! `None`. Nothing is written here.
 
 use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString};
-use gix::objs::{FindExt, tree};
+use gix::objs::{TreeRefIter, tree};
 use gix::prelude::HeaderExt;
 use gix::validate::path::component::{self, Options};
 
@@ -21,6 +22,14 @@ pub(super) const LARGEST: u64 = 32 << 20;
 /// How many bytes can have become one in an object of its own.
 const MOST: u64 = 1032;
 
+/// The largest folder that is kept for the next one to be compared with, in files.
+const KEPT_MAX: u32 = 10_000;
+
+/// The top folder of the last worktree.
+///
+/// The next one holds almost the same, and a tree that is called the same is the same.
+static LAST: Mutex<Option<Arc<Folder>>> = Mutex::new(None);
+
 /// A folder, with all that is in it.
 pub(super) struct Folder {
     pub(super) id: ObjectId,
@@ -33,7 +42,7 @@ pub(super) struct Folder {
 /// A part of a folder.
 pub(super) enum Item {
     File(Kind, ObjectId),
-    Folder(Folder),
+    Folder(Arc<Folder>),
 }
 
 /// What a file is.
@@ -45,16 +54,36 @@ pub(super) enum Kind {
 }
 
 impl Plain {
-    /// Reads a tree, and those in it.
-    pub(super) fn folder(&self, id: ObjectId, depth: usize) -> Option<Folder> {
-        let mut buffer = Vec::new();
+    /// Reads the tree of a commit, where it is not known from the last worktree.
+    pub(super) fn known_folder(&self, id: ObjectId) -> Option<Arc<Folder>> {
+        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last().clone();
+        let folder = self.folder(id, 0, known.as_ref())?;
+        *last() = (folder.count <= KEPT_MAX).then(|| Arc::clone(&folder));
+        Some(folder)
+    }
+
+    /// Reads a tree, and those in it, but for what is known.
+    fn folder(
+        &self,
+        id: ObjectId,
+        depth: usize,
+        known: Option<&Arc<Folder>>,
+    ) -> Option<Arc<Folder>> {
+        if let Some(known) = known.filter(|known| known.id == id) {
+            return Some(Arc::clone(known));
+        }
+        let bytes = self.read(id, gix::objs::Kind::Tree, |bytes| Some(bytes.to_vec()))?;
         let mut folder = Folder { id, items: Vec::new(), count: 0 };
         let mut last: Option<(&BStr, bool)> = None;
-        for entry in self.repo.objects.find_tree_iter(&id, &mut buffer).ok()? {
+        for entry in TreeRefIter::from_bytes(&bytes, id.kind()) {
             let entry = entry.ok()?;
             let (name, id) = (entry.filename, entry.oid.to_owned());
             let item = match entry.mode.value() {
-                0o040_000 if depth < DEEPEST => Item::Folder(self.folder(id, depth + 1)?),
+                0o040_000 if depth < DEEPEST => {
+                    let known = known.and_then(|known| known.inner(name));
+                    Item::Folder(self.folder(id, depth + 1, known)?)
+                }
                 0o100_644 => Item::File(Kind::Text, id),
                 0o100_755 => Item::File(Kind::Program, id),
                 0o120_000 => Item::File(Kind::Link, id),
@@ -72,7 +101,7 @@ impl Plain {
             folder.items.push((name.to_owned(), item));
         }
         // Git makes no folder without files.
-        (depth == 0 || folder.count > 0).then_some(folder)
+        (depth == 0 || folder.count > 0).then(|| Arc::new(folder))
     }
 
     /// Returns whether git takes the name for that of a file like any other.
@@ -88,8 +117,7 @@ impl Plain {
         match item {
             _ if name != ".gitattributes" => Some(true),
             Item::File(Kind::Text, id) => {
-                let mut buffer = Vec::new();
-                Some(!say_converting(self.repo.objects.find_blob(id, &mut buffer).ok()?.data))
+                self.read(*id, gix::objs::Kind::Blob, |rules| Some(!say_converting(rules)))
             }
             _ => None,
         }
@@ -106,6 +134,20 @@ impl Plain {
             || self.repo.objects.header(id).is_ok_and(|header| {
                 header.size() <= LARGEST && header.kind() == gix::objs::Kind::Blob
             })
+    }
+}
+
+impl Folder {
+    /// Finds a folder in this one.
+    fn inner(&self, name: &BStr) -> Option<&Arc<Self>> {
+        let order = |(own, item): &(BString, Item)| {
+            tree::name_order(own.as_ref(), matches!(item, Item::Folder(_)), name, true)
+        };
+        let at = self.items.binary_search_by(order).ok()?;
+        match &self.items[at].1 {
+            Item::Folder(folder) => Some(folder),
+            Item::File(..) => None,
+        }
     }
 }
 

@@ -7,7 +7,6 @@ use gix::ObjectId;
 use rustix::fs::{Stat, Timestamps};
 
 use super::folder::{Folder, Item, Kind};
-use crate::git::plain::objects::Content;
 
 /// Longer names say that they are.
 const LONG: u16 = 0xfff;
@@ -17,8 +16,6 @@ pub(super) struct Stage {
     bytes: Vec<u8>,
     /// The folder that is filled, with a slash behind it; nothing at the top.
     folder: Vec<u8>,
-    /// The content of one file, to be used again.
-    pub(super) content: Content,
     /// When files are said to be written.
     pub(super) times: Timestamps,
 }
@@ -28,7 +25,7 @@ impl Stage {
         let mut bytes = b"DIRC".to_vec();
         bytes.extend_from_slice(&2_u32.to_be_bytes());
         bytes.extend_from_slice(&count.to_be_bytes());
-        Self { bytes, folder: Vec::new(), content: Content::default(), times }
+        Self { bytes, folder: Vec::new(), times }
     }
 
     /// Goes into a folder; returns what to [`leave`](Self::leave) it with.

@@ -192,6 +192,28 @@ impl Dice {
     }
 }
 
+/// What is known from the last worktree is used where it is the same, and nowhere else.
+#[test]
+fn worktrees_that_differ_a_little_are_the_same_as_git_s() {
+    let repository = Repository::new();
+    for n in 0..6 {
+        repository.write(&format!("dir/{n}/file"), "one\n");
+        repository.write(&format!("dir/{n}.x"), "one\n");
+    }
+    let first = repository.commit("first");
+    repository.write("dir/2/file", "two\n");
+    let second = repository.commit("a file of one folder");
+    repository.say(&["rm", "-rq", "dir/3", "dir/4.x"]);
+    repository.write("dir/3", "a file\n");
+    repository.write("dir/4.x/file", "in a folder\n");
+    let third = repository.commit("a file for a folder, and the other way round");
+    repository.say(&["mv", "dir/0", "dir/7"]);
+    let fourth = repository.commit("the same folder elsewhere");
+    for (name, commit) in [&first, &second, &third, &fourth, &first].into_iter().enumerate() {
+        check_same(&repository, &name.to_string(), commit);
+    }
+}
+
 #[test]
 fn random_trees_become_the_files_and_the_index_that_git_makes() {
     const TREES: usize = 100;
