@@ -258,6 +258,12 @@ pub fn archived_milestones(planning: &Path) -> Vec<String> {
     archives(&planning.join("milestones")).into_iter().map(|(version, _)| version).collect()
 }
 
+/// Lists the numbers of the current phases without looking into their directories.
+pub fn numbers(planning: &Path) -> Vec<PhaseNumber> {
+    let names = subdirectories(&planning.join("phases"));
+    names.iter().filter_map(|name| number_of(name)).collect()
+}
+
 /// Lists the numbers and labels of archived phases without looking into their directories.
 pub fn archived(planning: &Path) -> Vec<(PhaseNumber, String)> {
     let milestones = planning.join("milestones");

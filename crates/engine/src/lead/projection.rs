@@ -10,7 +10,7 @@ use mow_core::lead::{Lead, Status, Track};
 use mow_core::phase::PhaseNumber;
 use mow_core::stage::Stage;
 use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
-use mow_store::phase_dirs::{Artifact, PhaseDirs};
+use mow_store::phase_dirs::{self, Artifact, PhaseDirs};
 use mow_store::roadmap::edit::{self, Progress};
 use mow_store::roadmap::{self, Lookup};
 use mow_store::state::active::{self, RowChange, RowError};
@@ -250,8 +250,7 @@ impl Projection {
 
     /// Moves the current position on, as `mow phase complete` does.
     fn complete(&self, bytes: &[u8], roadmap: &[u8], row: &Row) -> Vec<u8> {
-        let dirs = PhaseDirs::load(&self.site.project.planning);
-        let on_disk: Vec<_> = dirs.iter().filter_map(|dir| dir.number).collect();
+        let on_disk = phase_dirs::numbers(&self.site.project.planning);
         let next = roadmap::successor(roadmap, &row.number, &on_disk);
         let entries = roadmap::parse(roadmap).entries;
         let name = |number: &PhaseNumber| {

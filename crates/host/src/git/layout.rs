@@ -98,6 +98,17 @@ impl Layout {
 
     /// Lists all worktrees, the main one first.
     pub(super) fn worktrees(&self) -> Option<Vec<Worktree>> {
+        let mut all: Vec<_> = self
+            .places()?
+            .into_iter()
+            .map(|(one, path)| one.worktree(path))
+            .collect::<Option<_>>()?;
+        all[1..].sort_by(|a, b| a.path.cmp(&b.path));
+        Some(all)
+    }
+
+    /// Lists where all worktrees are, the main one first.
+    pub(super) fn places(&self) -> Option<Vec<(Self, PathBuf)>> {
         let config = fs::read(self.common.join("config")).ok()?;
         let config = String::from_utf8_lossy(&config).to_lowercase();
         // A repository without files of its own, or with files elsewhere.
@@ -110,10 +121,10 @@ impl Layout {
             return None;
         }
         let main = Self { own: self.common.clone(), common: self.common.clone() };
-        let mut worktrees = vec![main.worktree(self.common.parent()?.to_path_buf())?];
+        let mut places = vec![(main, self.common.parent()?.to_path_buf())];
         let entries = match fs::read_dir(self.common.join("worktrees")) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(worktrees),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(places),
             Err(_) => return None,
         };
         for entry in entries {
@@ -122,10 +133,9 @@ impl Layout {
             let link = own.join(OsStr::from_bytes(line(&link)?));
             let path = link.parent()?.to_path_buf();
             let one = Self { own, common: self.common.clone() };
-            worktrees.push(one.worktree(path)?);
+            places.push((one, path));
         }
-        worktrees[1..].sort_by(|a, b| a.path.cmp(&b.path));
-        Some(worktrees)
+        Some(places)
     }
 
     fn worktree(&self, path: PathBuf) -> Option<Worktree> {

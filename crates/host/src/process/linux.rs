@@ -22,11 +22,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// than one look to be sure that there is none.
 const EMPTY_LOOKS: usize = 2;
 
+/// The flag of what the system runs for itself.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
 /// What one line of `/proc/<pid>/stat` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     is_dead: bool,
     is_stopped: bool,
+    /// Whether it is a part of the system, which has no environment.
+    is_kernel: bool,
     parent: u32,
     group: u32,
     /// What it and the children that it has seen off computed, in ticks.
@@ -179,7 +184,7 @@ fn find(mark: &str, before: &BTreeSet<Started>) -> io::Result<Vec<Target>> {
         pids()?.into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
     let is_marked = |&(&pid, stat): &(&u32, &Stat)| {
         before.contains(&Started { pid, start_time: stat.start_time })
-            || carries(pid, mark.as_bytes())
+            || (!stat.is_kernel && carries(pid, mark.as_bytes()))
     };
     let marked: BTreeSet<u32> = stats.iter().filter(is_marked).map(|(&pid, _)| pid).collect();
     let mut targets = Vec::new();
@@ -238,10 +243,12 @@ pub(super) fn parse_stat(text: &str) -> Option<Stat> {
     let (is_dead, is_stopped) = (matches!(state, "Z" | "X" | "x"), matches!(state, "T" | "t"));
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // The times are fields 14 to 17, the start time is field 22; five are taken.
-    let times: Vec<u64> = fields.by_ref().skip(8).take(4).filter_map(|t| t.parse().ok()).collect();
+    let flags: u32 = fields.nth(3)?.parse().ok()?;
+    // The times are fields 14 to 17, the start time is field 22; nine are taken.
+    let times: Vec<u64> = fields.by_ref().skip(4).take(4).filter_map(|t| t.parse().ok()).collect();
     let start_time = fields.nth(4)?.parse().ok()?;
-    Some(Stat { is_dead, is_stopped, parent, group, ticks: times.iter().sum(), start_time })
+    let (is_kernel, ticks) = (flags & KERNEL_THREAD != 0, times.iter().sum());
+    Some(Stat { is_dead, is_stopped, is_kernel, parent, group, ticks, start_time })
 }
 
 /// Takes hold of a process; `None` when it is gone.

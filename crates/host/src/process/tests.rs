@@ -139,8 +139,11 @@ fn names_of_programs_do_not_confuse() {
     assert_eq!(linux::parse_stat(&format!("12 (a) Z 9 (b){rest}")).unwrap(), plain);
     assert_eq!(
         format!("{plain:?}"),
-        "Stat { is_dead: false, is_stopped: true, parent: 7, group: 6, ticks: 10, start_time: 98765 }"
+        "Stat { is_dead: false, is_stopped: true, is_kernel: false, parent: 7, group: 6, \
+         ticks: 10, start_time: 98765 }"
     );
+    let kernel = linux::parse_stat("2 (a) S 0 0 0 0 -1 2129984 0 0 0 0 1 2 0 0 20 0 1 0 3 0 0");
+    assert!(format!("{kernel:?}").contains("is_kernel: true"), "{kernel:?}");
     for broken in ["", "12 (sh", "12 (sh) S", "12 (sh) S x"] {
         assert_eq!(linux::parse_stat(broken), None, "{broken}");
     }

@@ -25,11 +25,12 @@ use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
 
-/// How much older than they are new files are said to be: more than a tick of the slowest clock.
+/// How much older than they are new files are said to be: more than a second and a tick of the
+/// slowest clock.
 ///
-/// Git, and we, read every file again that is not older than the index, for it may have changed since.
-/// A change gives a file the time of the change.
-const AGE: Duration = Duration::from_millis(20);
+/// Git, and we, read every file again that is not older than the index, for it may have changed since;
+/// most builds of git compare whole seconds. A change gives a file the time of the change.
+const AGE: Duration = Duration::from_secs(2);
 
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

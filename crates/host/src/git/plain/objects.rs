@@ -15,14 +15,15 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{CommitRef, FindExt, Kind, TreeRef, WriteTo, compute_hash, encode::loose_header};
-use gix::zlib::{Compression, Decompress, FlushDecompress, Status, stream::deflate};
+use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use gix::zlib::{Compression, Decompress, FlushDecompress, Status};
 
 use super::Plain;
 use super::settings::has_variable;
 use crate::git::is_hash;
 
-/// How much memory an object is unpacked into at first.
-const UNPACKED_BYTES: usize = 16 * 1024;
+/// How much memory is taken at once for an object that is unpacked or packed.
+const STEP_BYTES: usize = 16 * 1024;
 /// Variables by which git sees other parents than are in the files.
 const REDIRECTIONS: [&str; 3] = ["GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE"];
 
@@ -100,13 +101,11 @@ impl Plain {
         if self.repo.objects.exists_without_refresh(&id) {
             return Some(id);
         }
-        let mut packed = deflate::Write::new(Vec::new(), Compression::BEST_SPEED);
-        packed.write_all(&loose_header(kind, bytes.len() as u64)).ok()?;
-        packed.write_all(&bytes).ok()?;
-        packed.flush().ok()?;
+        let mut content = self.content.try_borrow_mut().ok()?;
+        let packed = content.pack(&[&loose_header(kind, bytes.len() as u64), &bytes])?;
         let hex = id.to_string();
         let dir = self.layout.common.join("objects").join(&hex[..2]);
-        put(&dir, &hex[2..], &packed.into_inner(), lasting).ok().map(|()| id)
+        put(&dir, &hex[2..], packed, lasting).ok().map(|()| id)
     }
 }
 
@@ -148,14 +147,16 @@ pub(super) struct Content {
     packed: Vec<u8>,
     bytes: Vec<u8>,
     inflate: Decompress,
+    /// It needs a quarter of a megabyte, and not everybody writes.
+    deflate: Option<Compress>,
 }
 
 impl Content {
     /// Unpacks the file of an object.
     fn unpack(&mut self, kind: Kind) -> Option<&[u8]> {
-        let Self { packed, bytes, inflate } = self;
+        let Self { packed, bytes, inflate, .. } = self;
         inflate.reset();
-        bytes.resize(bytes.len().max(UNPACKED_BYTES), 0);
+        bytes.resize(bytes.len().max(STEP_BYTES), 0);
         loop {
             let read = usize::try_from(inflate.total_in()).ok()?;
             let made = usize::try_from(inflate.total_out()).ok()?;
@@ -176,6 +177,34 @@ impl Content {
         let size = size.strip_prefix(b" ")?;
         let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
         (size == content.len()).then_some(content)
+    }
+
+    /// Packs an object that is given in parts.
+    fn pack(&mut self, parts: &[&[u8]]) -> Option<&[u8]> {
+        let Self { packed, deflate, .. } = self;
+        let deflate = deflate.get_or_insert_with(|| Compress::new(Compression::BEST_SPEED));
+        deflate.reset();
+        packed.clear();
+        for (number, part) in parts.iter().enumerate() {
+            let is_last = number + 1 == parts.len();
+            let flush = if is_last { FlushCompress::Finish } else { FlushCompress::None };
+            let before = deflate.total_in();
+            loop {
+                let read = usize::try_from(deflate.total_in() - before).ok()?;
+                let made = usize::try_from(deflate.total_out()).ok()?;
+                packed.resize(made + STEP_BYTES, 0);
+                let status = deflate.compress(&part[read..], &mut packed[made..], flush).ok()?;
+                let is_read = deflate.total_in() - before == part.len() as u64;
+                if status == Status::StreamEnd || (is_read && !is_last) {
+                    break;
+                }
+                if status == Status::BufError {
+                    return None;
+                }
+            }
+        }
+        packed.truncate(usize::try_from(deflate.total_out()).ok()?);
+        Some(packed)
     }
 }
 
@@ -200,3 +229,6 @@ fn put(dir: &Path, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()>
     }
     done
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use rustix::fs::{CWD, RenameFlags};
 
 use super::reference::log_line;
 use super::{Plain, is_named_in};
+use crate::git::layout::Head;
 use crate::git::leftovers;
 
 /// How entries are called that are made aside.
@@ -84,7 +85,6 @@ impl Plain {
         let config = self.repo.config_snapshot();
         let full = format!("refs/heads/{branch}");
         let below = format!(" {full}/");
-        let is_taken = |path: &Path, of: Option<&str>| path == place || of == Some(full.as_str());
         Some(
             self.makes_worktrees_as_usual()
                 && config.boolean("extensions.worktreeConfig").is_none_or(|is_own| !is_own)
@@ -92,12 +92,19 @@ impl Plain {
                 && self.layout.commit(&full)?.is_none()
                 && !self.layout.common.join(&full).exists()
                 && !is_named_in(&self.layout.common.join("packed-refs"), below.as_bytes())
-                && !self
-                    .layout
-                    .worktrees()?
-                    .iter()
-                    .any(|one| is_taken(&one.path, one.branch.as_deref())),
+                && !self.is_taken(place, &full)?,
         )
+    }
+
+    /// Returns whether a worktree is at a place or on a branch.
+    fn is_taken(&self, place: &Path, branch: &str) -> Option<bool> {
+        for (one, path) in self.layout.places()? {
+            let is_on = matches!(one.head()?, Head::Branch(name) if name == branch);
+            if is_on || path == place {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// Makes a branch, which is on the disk then.
