@@ -46,6 +46,10 @@ impl PrivateIndex {
         leftovers::sweep(&dir, PREFIX);
         let number = COUNT.fetch_add(1, Ordering::Relaxed).to_string();
         let path = leftovers::path(&dir, PREFIX, &number);
+        // In a container a dead process may have had our number.
+        for left in [&path, &path.with_added_extension("lock")] {
+            fs::remove_file(left).ok();
+        }
         let git = git.with_env("GIT_INDEX_FILE", path.as_os_str());
         Ok(Self { git, path })
     }

@@ -25,12 +25,13 @@ use crate::git::Git;
 use folder::{Folder, Item, Kind};
 use stage::Stage;
 
-/// How much older than they are new files are said to be: more than a second and a tick of the
-/// slowest clock.
+/// How much older than they are new files are said to be: more than a tick of the slowest clock.
 ///
-/// Git, and we, read every file again that is not older than the index, for it may have changed since;
-/// most builds of git compare whole seconds. A change gives a file the time of the change.
-const AGE: Duration = Duration::from_secs(2);
+/// We read every file again that is not older than the index, for it may have changed since. A change
+/// gives a file the time of the change. Most builds of git compare whole seconds; with more than one
+/// of them git would not look at a file that was replaced meanwhile by one as long and as old, and
+/// what was built from another worktree shortly before would seem to be newer.
+const AGE: Duration = Duration::from_millis(20);
 
 /// How folders are opened: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -49,6 +50,10 @@ impl Plain {
         let id = ObjectId::from_hex(head.as_bytes()).ok()?;
         let folder = self.known_folder(self.tree_of(id)?)?;
         let mut lock = Lock::take(&own.join("index"))?;
+        // Whoever had it before may have made one.
+        if own.join("index").exists() {
+            return None;
+        }
         let mut stage = Stage::new(folder.count, times()?);
         let top = rustix::fs::openat(CWD, git.dir(), DIRECTORY, Mode::empty()).ok()?;
         self.fill(top.as_fd(), &folder, &mut stage)?;

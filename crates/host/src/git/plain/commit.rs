@@ -5,7 +5,10 @@
 
 use std::io::Write;
 
+use gix::bstr::ByteSlice;
 use gix::hash::ObjectId;
+use gix::objs::Tree;
+use gix::objs::tree::{Editor, Entry};
 
 use super::files::{File, State};
 use super::index::Locked;
@@ -86,16 +89,23 @@ impl Plain {
 
     /// Writes the tree that a commit's becomes with these files.
     fn changed_tree(&self, tree: ObjectId, files: &[File]) -> Option<ObjectId> {
-        let mut editor = self.repo.edit_tree(tree).ok()?;
+        let top = Tree { entries: self.entries(tree)? };
+        let mut editor = Editor::new(top, self, self.repo.object_hash());
         for file in files.iter().filter(|file| matches!(file.state, State::Gone)) {
-            editor.remove_leaf(file.path).ok()?;
+            editor.remove_leaf(file.path.split_str("/")).ok()?;
         }
         for file in files {
             if let State::There { kind, object, .. } = file.state {
-                editor.upsert(file.path, kind, object).ok()?;
+                editor.upsert(file.path.split_str("/"), kind, object).ok()?;
             }
         }
-        editor.detach().write(|tree| self.store(tree, Lasting::AsUsual).ok_or(())).ok()
+        editor.write(|tree| self.store_whole(tree).ok_or(())).ok()
+    }
+
+    /// Writes a tree, if all is there that it holds.
+    fn store_whole(&self, tree: &Tree) -> Option<ObjectId> {
+        let is_there = |entry: &Entry| entry.mode.is_commit() || self.has(&entry.oid);
+        tree.entries.iter().all(is_there).then(|| self.store(tree, Lasting::AsUsual))?
     }
 }
 

@@ -15,13 +15,14 @@ use gix::hash::ObjectId;
 use gix::index::entry::Stat;
 use gix::object::tree::EntryKind;
 use gix::objs::Blob;
+use gix::validate::path::component::{self, Options};
 
 use super::Plain;
 use super::objects::Lasting;
 use super::settings::variable;
 
 /// How large a file may be that is read as a whole.
-const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+pub(super) const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// What rules for files may say that changes how git reads and writes them.
 const CONVERTING: [&str; 7] = ["text", "eol", "crlf", "filter", "ident", "encoding", "binary"];
 
@@ -66,7 +67,11 @@ impl Plain {
         }
         let file = |path: &'a [u8]| {
             let state = self.state(&self.file(path)?)?;
-            Some(File { path: path.as_bstr(), state })
+            let is_usual = match state {
+                State::Gone => true,
+                State::There { kind, .. } => is_usual_path(path, kind),
+            };
+            is_usual.then(|| File { path: path.as_bstr(), state })
         };
         paths.into_iter().map(file).collect()
     }
@@ -144,7 +149,22 @@ impl Plain {
     }
 }
 
-/// Returns the directories above a file, the top too.
+/// Returns whether git takes all parts of a path for names like any other, wherever it runs.
+fn is_usual_path(path: &[u8], kind: EntryKind) -> bool {
+    let (dirs, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
+    is_usual_name(name.as_bstr(), kind == EntryKind::Link)
+        && (dirs.is_empty() || dirs.split_str("/").all(|dir| is_usual_name(dir.as_bstr(), false)))
+}
+
+/// Returns whether git takes a name for that of a file like any other, wherever it runs.
+pub(super) fn is_usual_name(name: &BStr, is_link: bool) -> bool {
+    let mode = is_link.then_some(component::Mode::Symlink);
+    let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    gix::validate::path::component(name, mode, options).is_ok() && !name.contains(&b'\\')
+}
+
+/// Returns the directories above a file, the top too: a worktree may be reached by a link, which
+/// does not count, since it is looked at with a slash behind it.
 pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &Path> {
     Path::new(OsStr::from_bytes(path)).ancestors().skip(1)
 }

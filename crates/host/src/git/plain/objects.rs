@@ -1,20 +1,24 @@
 //! Objects: how they are written, and trees and commits, read in the one form that git writes today.
 //!
-//! An object that is there already is neither written again nor looked at.
+//! An object that is there already is not written again.
 
 #![expect(clippy::disallowed_methods, reason = "git's own files, which only this module writes")]
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use filetime::FileTime;
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
+use gix::hash::oid;
 use gix::objs::tree::{Entry, EntryKind};
-use gix::objs::{CommitRef, FindExt, Kind, TreeRef, WriteTo, compute_hash, encode::loose_header};
+use gix::objs::{
+    CommitRef, Data, Find, FindExt, Kind, TreeRef, WriteTo, compute_hash, encode::loose_header,
+};
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Compression, Decompress, FlushDecompress, Status};
 
@@ -77,9 +81,7 @@ impl Plain {
         make: impl FnOnce(&[u8]) -> Option<T>,
     ) -> Option<T> {
         let mut content = self.content.try_borrow_mut().ok()?;
-        let hex = id.to_string();
-        let file = self.layout.common.join("objects").join(&hex[..2]).join(&hex[2..]);
-        match fs::File::open(file) {
+        match fs::File::open(self.loose(&id)) {
             Ok(mut file) => {
                 content.packed.clear();
                 file.read_to_end(&mut content.packed).ok()?;
@@ -92,20 +94,50 @@ impl Plain {
         }
     }
 
+    /// Returns whether an object is there.
+    pub(super) fn has(&self, id: &ObjectId) -> bool {
+        self.repo.objects.exists_without_refresh(id)
+    }
+
+    /// Returns where an object lies that has a file of its own.
+    pub(super) fn loose(&self, id: &ObjectId) -> PathBuf {
+        let hex = id.to_string();
+        self.layout.common.join("objects").join(&hex[..2]).join(&hex[2..])
+    }
+
     /// Writes an object.
     pub(super) fn store(&self, object: &impl WriteTo, lasting: Lasting) -> Option<ObjectId> {
         let mut bytes = Vec::new();
         object.write_to(&mut bytes).ok()?;
         let kind = object.kind();
         let id = compute_hash(self.repo.object_hash(), kind, &bytes).ok()?;
-        if self.repo.objects.exists_without_refresh(&id) {
+        let file = self.loose(&id);
+        if self.has(&id) {
+            // Git's housekeeping leaves alone what was written lately. It may be in a pack.
+            filetime::set_file_mtime(&file, FileTime::now()).ok();
             return Some(id);
         }
         let mut content = self.content.try_borrow_mut().ok()?;
         let packed = content.pack(&[&loose_header(kind, bytes.len() as u64), &bytes])?;
-        let hex = id.to_string();
-        let dir = self.layout.common.join("objects").join(&hex[..2]);
-        put(&dir, &hex[2..], packed, lasting).ok().map(|()| id)
+        put(&file, packed, lasting).ok().map(|()| id)
+    }
+}
+
+/// Lets gix read trees as we do.
+impl Find for Plain {
+    fn try_find<'a>(
+        &self,
+        id: &oid,
+        buffer: &'a mut Vec<u8>,
+    ) -> gix::error::Result<Option<Data<'a>>> {
+        buffer.clear();
+        let take = |bytes: &[u8]| {
+            buffer.extend_from_slice(bytes);
+            Some(())
+        };
+        let is_there = self.read(id.to_owned(), Kind::Tree, take).is_some();
+        let tree = Data { kind: Kind::Tree, object_hash: id.kind(), data: buffer };
+        Ok(is_there.then_some(tree))
     }
 }
 
@@ -209,8 +241,9 @@ impl Content {
 }
 
 /// Writes a file under a name that git's housekeeping knows as a leftover, then gives it its own.
-fn put(dir: &Path, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
+fn put(path: &Path, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     match fs::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -222,7 +255,7 @@ fn put(dir: &Path, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()>
     if lasting == Lasting::Now {
         done = done.and_then(|()| file.sync_all());
     }
-    let done = done.and_then(|()| fs::rename(&unfinished, dir.join(name)));
+    let done = done.and_then(|()| fs::rename(&unfinished, path));
     if done.is_err() {
         // It may be there no more; what failed is told anyway.
         fs::remove_file(&unfinished).ok();

@@ -10,15 +10,12 @@ use gix::ObjectId;
 use gix::bstr::{BStr, BString};
 use gix::objs::{TreeRefIter, tree};
 use gix::prelude::HeaderExt;
-use gix::validate::path::component::{self, Options};
 
 use crate::git::plain::Plain;
-use crate::git::plain::files::say_converting;
+use crate::git::plain::files::{FILE_BYTES_MAX, is_usual_name, say_converting};
 
 /// Folders in folders in folders.
 const DEEPEST: usize = 100;
-/// Larger files are not for one piece of memory.
-pub(super) const LARGEST: u64 = 32 << 20;
 /// How many bytes can have become one in an object of its own.
 const MOST: u64 = 1032;
 
@@ -106,9 +103,7 @@ impl Plain {
 
     /// Returns whether git takes the name for that of a file like any other.
     fn is_plain(&self, name: &BStr, item: &Item) -> Option<bool> {
-        let mode = matches!(item, Item::File(Kind::Link, _)).then_some(component::Mode::Symlink);
-        let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
-        if gix::validate::path::component(name, mode, options).is_err() || name.contains(&b'\\') {
+        if !is_usual_name(name, matches!(item, Item::File(Kind::Link, _))) {
             return None;
         }
         if matches!(item, Item::File(_, id) if !self.is_small(id)) {
@@ -122,17 +117,13 @@ impl Plain {
             _ => None,
         }
     }
-}
 
-impl Plain {
     /// Returns whether the content of a file is there, and not too much.
     fn is_small(&self, id: &ObjectId) -> bool {
-        let name = id.to_hex().to_string();
-        let file = self.layout.common.join("objects").join(&name[..2]).join(&name[2..]);
         // Quicker than to open it.
-        fs::metadata(file).is_ok_and(|file| file.len() <= LARGEST / MOST)
+        fs::metadata(self.loose(id)).is_ok_and(|file| file.len() <= FILE_BYTES_MAX / MOST)
             || self.repo.objects.header(id).is_ok_and(|header| {
-                header.size() <= LARGEST && header.kind() == gix::objs::Kind::Blob
+                header.size() <= FILE_BYTES_MAX && header.kind() == gix::objs::Kind::Blob
             })
     }
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::folder::LARGEST;
+use super::super::files::FILE_BYTES_MAX;
 use crate::git::Git;
 use crate::test_repository::Repository;
 
@@ -70,11 +70,11 @@ fn masked_index(file: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Checks that an index says of each file what the system says, and that all were changed in a
-/// second before its own: git would read the others again and again.
+/// Checks that an index says of each file what the system says, and that all were changed
+/// before it was written: we would read the others again and again.
 fn check_stats(file: &Path, dir: &Path) {
     let bytes = fs::read(file).unwrap();
-    let second = file.metadata().unwrap().mtime();
+    let written = file.metadata().unwrap();
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
     let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap();
     let mut at = 12;
@@ -89,7 +89,8 @@ fn check_stats(file: &Path, dir: &Path) {
         wanted.push(low(stat.size()));
         let found: Vec<_> = (0..10).map(|field| number(at + 4 * field)).collect();
         assert_eq!(found, wanted, "{}", path.display());
-        assert!(stat.mtime() < second, "{}", path.display());
+        let is_older = (times[2], times[3]) < (written.mtime(), written.mtime_nsec());
+        assert!(is_older, "{}", path.display());
         at += (62 + name) / 8 * 8 + 8;
     }
 }
@@ -340,7 +341,7 @@ fn trees_that_are_no_files_like_any_other_are_left_to_git() {
     });
     check_unusual("a large file", |repository| {
         let file = fs::File::create(repository.root().join("large")).unwrap();
-        file.set_len(LARGEST + 1).unwrap();
+        file.set_len(FILE_BYTES_MAX + 1).unwrap();
         repository.commit("large");
     });
     for name in ["back\\slash", ".git", ".GIT", "git~1", ".git ", ".gi\u{200c}t", "..", "."] {

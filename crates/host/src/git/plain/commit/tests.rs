@@ -242,6 +242,37 @@ fn a_signature_is_not_left_out() {
     commit_paths(&repository.git, &Paths::All, "two", &[]).unwrap_err();
 }
 
+/// Names that another system would take for something else, and a link that is none like others.
+#[test]
+fn names_that_git_refuses_are_refused() {
+    for name in ["git~1", ".git.", ".git ", "dir/.git::$INDEX_ALLOCATION", ".gi\u{200c}t/x"] {
+        let repository = Repository::new();
+        repository.write(name, "x\n");
+        is_refused_alike(&repository, name);
+    }
+    let repository = Repository::new();
+    symlink("file", repository.root().join(".gitmodules")).unwrap();
+    is_refused_alike(&repository, "a link");
+}
+
+fn is_refused_alike(repository: &Repository, what: &str) {
+    let (_dir, other) = copy(&repository.root());
+    let commit = |git: &Git| commit_paths(git, &Paths::All, "two", &[]).is_ok();
+    assert_eq!(commit(&repository.git), commit(&with_git_alone(&other)), "{what}");
+    assert_eq!(seen(&repository.git), seen(&other), "{what}");
+}
+
+#[test]
+fn a_tree_of_which_a_part_is_lost_is_git_s() {
+    let repository = Repository::new();
+    repository.write("lost", "lost\n");
+    repository.commit("lost");
+    let id = repository.say(&["rev-parse", "HEAD:lost"]);
+    let object = repository.root().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::remove_file(object).unwrap();
+    assert!(!is_made_here(&repository));
+}
+
 /// An index in two files is put together by nobody but git, and stays in two.
 #[test]
 fn a_split_index_is_git_s() {

@@ -38,6 +38,19 @@ fn what_is_stored_is_what_everybody_reads() {
     repository.say(&["fsck", "--strict"]);
 }
 
+/// Git removes what nobody refers to when it is old.
+#[test]
+fn what_is_stored_again_is_young() {
+    let repository = Repository::new();
+    let plain = repository.git.plain().unwrap();
+    let blob = Blob { data: noise(100) };
+    let id = plain.store(&blob, Lasting::AsUsual).unwrap();
+    filetime::set_file_mtime(plain.loose(&id), FileTime::from_unix_time(1_000_000, 0)).unwrap();
+    assert_eq!(plain.store(&blob, Lasting::AsUsual), Some(id));
+    repository.say(&["prune", "--expire=2.weeks.ago"]);
+    assert!(plain.has(&id));
+}
+
 #[test]
 fn a_torn_object_is_nothing() {
     let repository = Repository::new();
