@@ -5,6 +5,7 @@
 //! would otherwise take the agent's words for those of a person, and merge them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ const SHARED: [&str; 5] =
 pub(super) struct Guarded {
     /// Whole files; `None` for one that was not there.
     papers: Vec<(PathBuf, Option<Vec<u8>>)>,
-    /// What tells whether a file of another phase was changed. Git has what it was.
-    others: BTreeMap<PathBuf, Stamp>,
+    /// What tells whether a file of another phase was changed, by its path. Git has what it was.
+    others: BTreeMap<OsString, Stamp>,
 }
 
 /// When a file was changed last, and how long it is.
@@ -60,7 +61,7 @@ impl Desk {
         let now = self.papers_of_others();
         let all: BTreeSet<_> = guarded.others.keys().chain(now.keys()).collect();
         for path in all.into_iter().filter(|path| guarded.others.get(*path) != now.get(*path)) {
-            self.restore_of_other(path, guarded.others.contains_key(path))?;
+            self.restore_of_other(Path::new(path), guarded.others.contains_key(path))?;
         }
         self.forget_context()
     }
@@ -159,14 +160,15 @@ impl Desk {
         path.strip_prefix(&self.worktree).unwrap_or(path).display().to_string()
     }
 
-    fn papers_of_others(&self) -> BTreeMap<PathBuf, Stamp> {
+    fn papers_of_others(&self) -> BTreeMap<OsString, Stamp> {
         let (mut found, own) = (BTreeMap::new(), self.phase_dir());
         let mut dirs = vec![self.project.planning.join("phases")];
         while let Some(dir) = dirs.pop() {
             for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
                 let Ok(about) = entry.metadata() else { continue };
                 if about.is_file() {
-                    found.insert(entry.path(), (about.ctime(), about.ctime_nsec(), about.len()));
+                    let stamp = (about.ctime(), about.ctime_nsec(), about.len());
+                    found.insert(entry.path().into_os_string(), stamp);
                 } else if about.is_dir() && entry.path() != own {
                     dirs.push(entry.path());
                 }

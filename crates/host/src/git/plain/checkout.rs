@@ -5,6 +5,7 @@
 //! settings or attributes may have a say in their contents. Whoever dies or gives up in the middle
 //! leaves what a killed git leaves: some of the files, and no index.
 
+mod contents;
 mod folder;
 mod stage;
 
@@ -85,7 +86,7 @@ impl Plain {
                 Item::File(kind, id) => {
                     let at = (dir, OsStr::from_bytes(name));
                     let make = |content: &[u8]| make(at, *kind, content, &stage.times);
-                    let stat = self.read(*id, gix::objs::Kind::Blob, make)?;
+                    let stat = self.with_content(*id, make)?;
                     stage.add(name, *kind, id, &stat);
                 }
             }

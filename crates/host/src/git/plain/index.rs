@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use filetime::FileTime;
 use gix::bstr::{BStr, ByteSlice};
@@ -13,10 +15,15 @@ use super::Plain;
 use super::files::{File, State, stat_of};
 use super::lock::Lock;
 
+/// How long writing an index usually takes at most.
+const WRITTEN_WITHIN: Duration = Duration::from_millis(50);
+
 /// An index that nobody else may change.
 pub(super) struct Locked {
     lock: Lock,
     pub(super) index: gix::index::File,
+    /// The second up to which a new index may be written without more files in doubt.
+    doubted_until: i64,
 }
 
 impl Locked {
@@ -28,7 +35,8 @@ impl Locked {
         let is_odd = |entry: &gix::index::Entry| {
             entry.stage() != Stage::Unconflicted || entry.flags.contains(Flags::INTENT_TO_ADD)
         };
-        (!index.entries().iter().any(is_odd)).then_some(Self { lock, index })
+        let doubted_until = i64::MIN;
+        (!index.entries().iter().any(is_odd)).then_some(Self { lock, index, doubted_until })
     }
 
     /// Takes files over as they are.
@@ -67,15 +75,19 @@ impl Locked {
         (!is_new || self.is_sound()).then_some(())
     }
 
-    /// Writes the changed index beside the old one.
+    /// Writes the changed index beside the old one; `None` also when that took so long that more
+    /// files are in doubt by now.
     pub(super) fn write(&mut self) -> Option<()> {
-        let Self { lock, index } = self;
-        lock.write(|file| {
-            let mut out = BufWriter::with_capacity(64 * 1024, file);
+        let Self { lock, index, doubted_until } = self;
+        let at = lock.write(|file| {
+            let mut out = BufWriter::with_capacity(64 * 1024, &mut *file);
             let options = gix::index::write::Options::default();
             index.write_to(&mut out, options).map_err(io::Error::other)?;
-            out.flush()
-        })
+            out.flush()?;
+            drop(out);
+            file.metadata()
+        })?;
+        (at.mtime() <= *doubted_until).then_some(())
     }
 
     /// Puts the changed index into the place of the old one.
@@ -93,14 +105,21 @@ impl Locked {
     ///
     /// They were changed when the index was written or later, so git reads them to find out. The
     /// new index will be younger than they are; a size of zero makes git read them nevertheless.
+    /// Most builds of git compare whole seconds: as long as the second is the same, they go on
+    /// reading.
     fn keep_doubtful(&mut self, plain: &Plain) {
         let index = &self.index;
+        let second = index.timestamp().unix_seconds();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let is_later =
+            i64::try_from((now + WRITTEN_WITHIN).as_secs()).is_ok_and(|now| now > second);
+        self.doubted_until = if is_later { i64::MAX } else { second };
         let is_same = |entry: &gix::index::Entry| {
             plain.file(entry.path(index)).and_then(|file| stat_of(&file)) == Some(entry.stat)
         };
-        // Most builds of git compare whole seconds.
-        let second = index.timestamp().unix_seconds();
-        let is_of_it = |entry: &gix::index::Entry| i64::from(entry.stat.mtime.secs) >= second;
+        let is_of_it = |entry: &gix::index::Entry| {
+            !is_older(entry, index) || (is_later && i64::from(entry.stat.mtime.secs) >= second)
+        };
         let (mut marked, mut unread) = (Vec::new(), Vec::new());
         for (place, entry) in index.entries().iter().enumerate().filter(|(_, it)| is_of_it(it)) {
             match (is_same(entry), is_older(entry, index)) {

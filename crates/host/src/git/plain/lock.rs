@@ -24,7 +24,7 @@ impl Lock {
     }
 
     /// Writes the new file.
-    pub(super) fn write(&mut self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Option<()> {
+    pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut File) -> io::Result<T>) -> Option<T> {
         self.0.with_mut(write).ok()
     }
 

@@ -83,8 +83,7 @@ impl Plain {
         let mut content = self.content.try_borrow_mut().ok()?;
         match fs::File::open(self.loose(&id)) {
             Ok(mut file) => {
-                content.packed.clear();
-                file.read_to_end(&mut content.packed).ok()?;
+                content.take(&mut file).ok()?;
                 make(content.unpack(kind)?)
             }
             Err(_) => {
@@ -184,6 +183,21 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// Reads a file. Nobody is asked how long it is: most are shorter than what is read at once.
+    fn take(&mut self, file: &mut fs::File) -> io::Result<()> {
+        let mut length = 0;
+        loop {
+            self.packed.resize(self.packed.len().max(length + STEP_BYTES), 0);
+            let read = file.read(&mut self.packed[length..])?;
+            length += read;
+            // A part of a file that is there is read as a whole.
+            if length < self.packed.len() {
+                self.packed.truncate(length);
+                return Ok(());
+            }
+        }
+    }
+
     /// Unpacks the file of an object.
     fn unpack(&mut self, kind: Kind) -> Option<&[u8]> {
         let Self { packed, bytes, inflate, .. } = self;
