@@ -20,6 +20,7 @@ mod proof;
 mod resolver;
 mod roadmap;
 mod start;
+mod steady;
 mod trial;
 mod watched;
 mod world;

@@ -69,6 +69,28 @@ pub fn moved_by(
     Ok(moved.collect())
 }
 
+/// How long a branch's reflog is, to find out later what was added.
+pub fn reflog_length(git: &Git, branch: &str) -> Result<u64, GitError> {
+    let log = git.common_dir()?.join("logs/refs/heads").join(branch);
+    Ok(fs::metadata(log).map_or(0, |about| about.len()))
+}
+
+/// Returns where a branch was moved without a word since its reflog had a length.
+///
+/// People's commands say what they do; git's plumbing does not unless it is told to, and neither
+/// takes over the name that agents go by.
+pub fn moved_silently(git: &Git, branch: &str, since: u64) -> Result<Option<String>, GitError> {
+    let path = git.common_dir()?.join("logs/refs/heads").join(branch);
+    // One that became shorter was cleared of old lines, and what is new in it cannot be told.
+    if since > reflog_length(git, branch)? {
+        return Ok(None);
+    }
+    let Some(log) = read_from(&path, since) else { return Ok(None) };
+    let is_silent = |line: &&str| line.split_once('\t').is_none_or(|(_, said)| said.is_empty());
+    let commit = |line: &str| line.split(' ').nth(1).map(str::to_owned);
+    Ok(log.lines().rev().find(is_silent).and_then(commit))
+}
+
 /// Returns the names of the settings that differ.
 pub fn differing(before: &Settings, after: &Settings) -> Vec<String> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -113,9 +135,14 @@ fn read_hooks(dir: &Path, all: &mut Settings) {
 
 /// Reads the end of a file.
 fn tail(path: &Path) -> Option<String> {
+    read_from(path, 0)
+}
+
+/// Reads a file from some place on, but no more than its end.
+fn read_from(path: &Path, since: u64) -> Option<String> {
     let mut file = fs::File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(REFLOG_BYTES_MAX))).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(REFLOG_BYTES_MAX).max(since))).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -18,6 +18,7 @@
 //! result is checked before anybody sees it: [`plan`], [`seal`], [`land`].
 
 mod conflict;
+mod overlay;
 mod sealing;
 mod sketch;
 
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use crate::commit::{self, CommitError};
+use crate::commit::CommitError;
 use crate::git::index::{Entry, PrivateIndex, tree_entries};
 use crate::git::{Git, GitError, is_below, parse_names};
 use crate::history::{find_trailers, parse_trailers};
@@ -35,6 +36,7 @@ use conflict::{Found, merge_tree};
 use sealing::{commit_tree, swap};
 
 pub use conflict::{Conflict, Kind};
+pub use overlay::{Overlaid, advance, overlay};
 pub use sketch::{glimpse, sketch};
 
 /// The trailers that make a merge known begin with this.
@@ -134,12 +136,6 @@ pub enum MergeError {
     #[error("{name} is no commit")]
     NoCommit {
         /// The name that was given.
-        name: String,
-    },
-    /// The reference was moved by somebody else meanwhile.
-    #[error("{name} was moved by somebody else")]
-    Moved {
-        /// The reference.
         name: String,
     },
     /// Git does not know in whose name to commit.
@@ -274,40 +270,6 @@ pub fn keep_left_out(
     index.edit(&removed, &set)?;
     rescue::keep_tree(git, name, (&index.write_tree()?, merged), &format!("{LEFT_OUT}{name}"))
         .map(Some)
-}
-
-/// Commits files with these contents on top of a reference; returns where it stands then.
-///
-/// Nothing is committed when all of them are so already.
-pub fn overlay(
-    git: &Git,
-    run_ref: &str,
-    files: &[(String, Vec<u8>)],
-    message: &str,
-) -> Result<String, MergeError> {
-    let git = &git.plumbing();
-    commit::identity_ok(git)?;
-    let ours = commit_of(git, run_ref)?;
-    let job = Merge {
-        run_ref: run_ref.to_owned(),
-        branch_commit: ours.clone(),
-        message: message.to_owned(),
-        keep_from_ours: Vec::new(),
-        own: None,
-        overlay: files.to_vec(),
-        join: None,
-    };
-    let tree = job.settle(git, [&ours, &ours, &ours], (&[], Vec::new()))?;
-    if git.run(&["rev-parse", &format!("{ours}^{{tree}}")])?.text() == tree {
-        return Ok(ours);
-    }
-    let commit = commit_tree(git, &tree, &[&ours], message)?;
-    failpoint::reach("overlay.commit.made");
-    if !swap(git, run_ref, (&ours, &commit), "mow: planning files")? {
-        return Err(MergeError::Moved { name: run_ref.to_owned() });
-    }
-    failpoint::reach("overlay.ref.moved");
-    Ok(commit)
 }
 
 impl Merge {

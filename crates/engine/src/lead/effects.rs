@@ -8,12 +8,14 @@ use std::time::Duration;
 use mow_core::lead::{Effect, Outcome};
 use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
+use mow_host::git::Git;
 use mow_host::process;
 use mow_store::disk::Lock;
 use mow_store::worktree_home::worktrees_lock;
 
 use super::foresight::{Waiting, foresee};
 use super::merge::Phase;
+use super::steady::{Found, Steady};
 use super::watched::Watched;
 use super::world::Wake;
 use crate::EngineError;
@@ -61,6 +63,9 @@ impl Hands {
             for (phase, spent) in repository.take_spent() {
                 sender.send(Wake::Spent(phase, spent)).ok();
             }
+            for text in repository.take_told() {
+                sender.send(Wake::Warn(text)).ok();
+            }
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
         };
@@ -100,14 +105,46 @@ pub(super) struct Repository {
     ours: Mutex<()>,
     all: PathBuf,
     watched: Mutex<Watched>,
+    pub(super) steady: Steady,
     /// What agents used for merges, until somebody writes it down.
     spent: Mutex<Vec<(PhaseNumber, Spent)>>,
+    /// What people should know, until somebody says it.
+    told: Mutex<Vec<String>>,
 }
 
 impl Repository {
     pub(super) fn new(site: &Site) -> Self {
         let (ours, all) = (Mutex::default(), worktrees_lock(&site.project));
-        Self { ours, all, watched: Mutex::default(), spent: Mutex::default() }
+        Self {
+            ours,
+            all,
+            watched: Mutex::default(),
+            steady: Steady::default(),
+            spent: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Makes sure that the run's ref stands where the lead left it.
+    pub(super) fn look_at_ref(
+        &self,
+        site: &Site,
+        git: &Git,
+        onto: &str,
+    ) -> Result<(), EngineError> {
+        match self.steady.look(site, git, onto)? {
+            Found::Steady => {}
+            Found::New => self.watched().moved(None, onto),
+            Found::MovedBack(told) => {
+                self.told.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what people should know since this was asked last.
+    fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes what an agent used.
@@ -159,6 +196,6 @@ fn perform(
             super::merge::merge(&phase, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit, repository),
-        Effect::Close { commit, .. } => super::merge::close(site, commit, picture),
+        Effect::Close { commit, .. } => super::merge::close(site, commit, picture, repository),
     }
 }

@@ -97,7 +97,7 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
         let head = head_of(&git, &branch)?;
         let before = git.commit_of(&run_ref(&site))?;
         let is_in = before.is_some_and(|tip| git.is_ancestor(&head, &tip).unwrap_or(false));
-        let outcome = phase(&site, number)?.merge(&head, None, &free)?;
+        let outcome = phase(&site, number)?.merge(&head, (None, None), &free)?;
         handled.phases.push((*number, branch, told(outcome, is_in)));
     }
     handled.spent = free.take_spent();

@@ -8,7 +8,7 @@ use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
 use mow_host::follow::{self, Followed, quoted};
 use mow_host::git::Git;
-use mow_host::merge::{self, Conflict, Known, Merge, MergeOutcome, Planned, Ready};
+use mow_host::merge::{self, Conflict, Known, Merge, MergeOutcome, Overlaid, Planned, Ready};
 use mow_host::phase_worktree::is_merging;
 use mow_host::{rescue, submodules};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -33,18 +33,6 @@ pub(super) fn run_ref(site: &Site) -> String {
     format!("refs/mow/run/{}/target", site.run.run())
 }
 
-/// Makes sure that the run's ref exists, and returns whether it did not; it begins where the run
-/// began.
-fn ensure_ref(site: &Site, git: &Git, tip: &str) -> Result<bool, EngineError> {
-    let name = run_ref(site);
-    let is_new = git.commit_of(&name)?.is_none();
-    if is_new {
-        git.run(&["update-ref", &name, tip, ""])?;
-        failpoint::reach("run.ref.made");
-    }
-    Ok(is_new)
-}
-
 /// A phase to merge.
 pub(super) struct Phase<'a> {
     site: &'a Site,
@@ -63,9 +51,6 @@ pub(super) fn merge(
 ) -> Result<Outcome, EngineError> {
     let Phase { site, number, attempt, place, .. } = phase;
     let git = Git::new(site.top());
-    if ensure_ref(site, &git, onto)? {
-        repository.watched().moved(None, onto);
-    }
     failpoint::reach("merge.begun");
     let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
     let claim = Claim { phase: number, attempt: *attempt, commit, onto, branch: &place.branch };
@@ -75,7 +60,7 @@ pub(super) fn merge(
     };
     let target = repository.watched().take(**number, *attempt);
     let known = target.zip(touched).map(|(target, touched)| Known { target, touched });
-    let outcome = phase.merge(&commit, known, repository)?;
+    let outcome = phase.merge(&commit, (known, Some(onto)), repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
         phase.finish(commit)?;
     }
@@ -93,21 +78,24 @@ impl<'a> Phase<'a> {
         Ok(Self { site, number, attempt, place: site.worktree(number)?, spent: Cell::new(spent) })
     }
 
-    /// Merges the phase onto the run's ref.
+    /// Merges the phase onto the run's ref, which has to stand where the lead left it; by hand it may
+    /// stand anywhere.
     ///
     /// The repository is free for others while an agent settles conflicts or the result is checked.
     pub(super) fn merge(
         &self,
         commit: &str,
-        known: Option<Known>,
+        (known, onto): (Option<Known>, Option<&str>),
         repository: &Repository,
     ) -> Result<Outcome, EngineError> {
         let git = Git::new(self.site.top());
         let mut job = self.job(&git, commit)?;
         let known = known.filter(|_| job.branch_commit == commit);
         for _ in 0..TRIES_MAX {
-            let planned = repository
-                .alone(|| merge::plan_knowing(&git, &job, known.as_ref()).map_err(host))?;
+            let planned = repository.alone(|| {
+                onto.map_or(Ok(()), |onto| repository.look_at_ref(self.site, &git, onto))?;
+                merge::plan_knowing(&git, &job, known.as_ref()).map_err(host)
+            })?;
             let ready = match planned {
                 Planned::Ready(ready) => ready,
                 Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
@@ -131,14 +119,16 @@ impl<'a> Phase<'a> {
             if let Some(reason) = self.check(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
-            let ours = ready.ours.clone();
             let landed = repository.alone(|| {
+                if onto.is_some() && !repository.steady.is_at(&ready.ours) {
+                    return Ok(None);
+                }
                 let note = self.keep(&git, &ready, &sealed)?;
-                Ok((merge::land(&git, &job, ready, sealed).map_err(host)?, note))
+                let commit = land(self.site, (&git, &job), (ready, sealed), repository)?;
+                Ok(commit.map(|commit| Outcome::Merged { commit, note }))
             })?;
-            if let (MergeOutcome::Merged { commit, .. }, note) = landed {
-                repository.watched().moved(Some(&ours), &commit);
-                return Ok(Outcome::Merged { commit, note });
+            if let Some(merged) = landed {
+                return Ok(merged);
             }
         }
         let reason = format!("{} was moved by somebody else, again and again", job.run_ref);
@@ -304,6 +294,25 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
     Ok(())
 }
 
+/// Moves the run's ref to a merge; `None` when somebody else has moved it.
+fn land(
+    site: &Site,
+    (git, job): (&Git, &Merge),
+    (ready, sealed): (Ready, String),
+    repository: &Repository,
+) -> Result<Option<String>, EngineError> {
+    let ours = ready.ours.clone();
+    repository.steady.intend(site, &sealed)?;
+    match merge::land(git, job, ready, sealed).map_err(host)? {
+        MergeOutcome::Merged { commit, .. } => {
+            repository.steady.moved(&commit);
+            repository.watched().moved(Some(&ours), &commit);
+            Ok(Some(commit))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
 ///
 /// Where people have committed to the branch meanwhile, their work is merged first.
@@ -322,7 +331,7 @@ pub(super) fn follow(
     };
     let merged = match moved {
         Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
-            match take_in(site, &git, target, &theirs)? {
+            match take_in((site, repository), &git, (target, commit), &theirs)? {
                 Ok(merged) => {
                     failpoint::reach("follow.taken_in");
                     Some(merged)
@@ -350,11 +359,12 @@ pub(super) fn follow(
 
 /// Merges what people have committed to the branch onto the run's ref.
 fn take_in(
-    site: &Site,
+    (site, repository): (&Site, &Repository),
     git: &Git,
-    target: &str,
+    (target, onto): (&str, &str),
     theirs: &str,
 ) -> Result<Result<String, Outcome>, EngineError> {
+    repository.look_at_ref(site, git, onto)?;
     let job = Merge {
         run_ref: run_ref(site),
         branch_commit: theirs.to_owned(),
@@ -387,8 +397,9 @@ fn take_in(
     {
         return refused(format!("with what is new on {target}, {why}"));
     }
-    match merge::land(git, &job, ready, sealed).map_err(host)? {
-        MergeOutcome::Merged { commit, .. } => Ok(Ok(commit)),
+    let is_own = repository.steady.is_at(&ready.ours);
+    match is_own.then(|| land(site, (git, &job), (ready, sealed), repository)).transpose()? {
+        Some(Some(commit)) => Ok(Ok(commit)),
         _ => refused(format!("{} was moved by somebody else", run_ref(site))),
     }
 }
@@ -423,20 +434,33 @@ pub(super) fn close(
     site: &Site,
     tip: &str,
     picture: &[(String, Vec<u8>)],
+    repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     super::trial::clear(site)?;
     if !site.commits_docs()? {
         return Ok(Outcome::Done);
     }
     let git = Git::new(site.top());
-    ensure_ref(site, &git, tip)?;
+    repository.look_at_ref(site, &git, tip)?;
     let planning = site.below_top().join(".planning");
     let named = |(file, bytes): &(String, Vec<u8>)| {
         (planning.join(file).display().to_string(), bytes.clone())
     };
     let overlay: Vec<_> = picture.iter().map(named).collect();
     let message = format!("docs: record run {}", site.run.run());
-    let commit = merge::overlay(&git, &run_ref(site), &overlay, &message).map_err(host)?;
+    let name = run_ref(site);
+    let Overlaid { ours, commit } =
+        merge::overlay(&git, &name, &overlay, &message).map_err(host)?;
+    if ours != commit {
+        let is_own = repository.steady.is_at(&ours);
+        repository.steady.intend(site, &commit)?;
+        if !is_own || !merge::advance(&git, &name, (&ours, &commit)).map_err(host)? {
+            let again = format!("mow run closes {} once more", site.run.run());
+            return Err(EngineError::refused(format!("{name} was moved by somebody else"), again));
+        }
+        repository.steady.moved(&commit);
+        failpoint::reach("overlay.ref.moved");
+    }
     failpoint::reach("close.ended");
     Ok(Outcome::Merged { commit, note: String::new() })
 }

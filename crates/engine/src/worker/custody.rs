@@ -3,7 +3,7 @@
 //!
 //! What it did beyond that is kept under a rescue ref, and the worktree goes back to where it was.
 
-use mow_host::custody::{Settings, moved_by};
+use mow_host::custody::{Settings, moved_by, moved_silently, reflog_length};
 use mow_host::git::Git;
 use mow_host::rescue;
 
@@ -16,6 +16,8 @@ use crate::custody;
 pub(super) struct Before {
     pub(super) head: String,
     settings: Settings,
+    /// The branch in the root, and how long its reflog was.
+    root: Option<(u64, String)>,
 }
 
 impl Desk {
@@ -34,7 +36,12 @@ impl Desk {
 
     /// Looks at the repository before an agent runs.
     pub(super) fn before(&self) -> Result<Before, EngineError> {
-        Ok(Before { head: self.head()?, settings: custody::settings(&self.git())? })
+        let git = self.git();
+        let root = match Git::new(self.site.top()).current_branch()? {
+            Some(branch) => Some((reflog_length(&git, &branch)?, branch)),
+            None => None,
+        };
+        Ok(Before { head: self.head()?, settings: custody::settings(&git)?, root })
     }
 
     /// Returns how the branch was moved since this worker left it, if it was.
@@ -62,7 +69,7 @@ impl Desk {
         if has_committed && !git.is_ancestor(&before.head, &head)? {
             return Ok(Some(rewritten(&before.head, &self.branch)));
         }
-        if let Some(text) = self.strayed(has_committed.then_some(head.as_str()))? {
+        if let Some(text) = self.strayed(has_committed.then_some(head.as_str()), before)? {
             return Ok(Some(text));
         }
         match custody::meddled(&git, &before.settings)? {
@@ -72,9 +79,13 @@ impl Desk {
     }
 
     /// Returns where an agent put commits that do not belong there.
-    fn strayed(&self, head: Option<&str>) -> Result<Option<String>, EngineError> {
+    fn strayed(&self, head: Option<&str>, before: &Before) -> Result<Option<String>, EngineError> {
         let protected = self.protected()?;
         let mut strayed = moved_by(&self.git(), &self.reflog_word(), &protected)?;
+        if let Some((length, branch)) = &before.root {
+            let silently = moved_silently(&self.git(), branch, *length)?;
+            strayed.extend(silently.map(|commit| (branch.clone(), commit)));
+        }
         if let Some(head) = head {
             let args = ["for-each-ref", "--format=%(refname)", "--contains", head];
             let names = self.git().run(&[&args[..], &["refs/heads", "refs/mow/run"]].concat())?;

@@ -64,3 +64,22 @@ fn hidden_changes_are_found_and_shown_again() {
     let status = repository.say(&["status", "--porcelain"]);
     assert_eq!(status, " M assumed\n D gone\n M skipped");
 }
+
+#[test]
+fn a_branch_that_is_moved_without_a_word_is_noticed() {
+    let repository = Repository::new();
+    let git = &repository.git;
+    let length = || reflog_length(git, "main").unwrap();
+    let since = length();
+    repository.write("file", "two\n");
+    let two = repository.commit("two");
+    repository.say(&["update-ref", "-m", "a tool", "refs/heads/main", &format!("{two}^")]);
+    assert_eq!(moved_silently(git, "main", since).unwrap(), None);
+    let since = length();
+    repository.say(&["update-ref", "refs/heads/main", &two]);
+    repository.say(&["commit", "-q", "--allow-empty", "-m", "three"]);
+    assert_eq!(moved_silently(git, "main", since).unwrap(), Some(two));
+    assert_eq!(moved_silently(git, "main", length()).unwrap(), None);
+    assert_eq!(moved_silently(git, "main", length() + 1).unwrap(), None, "it was cleared");
+    assert_eq!(moved_silently(git, "none", 0).unwrap(), None);
+}

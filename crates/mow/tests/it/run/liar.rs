@@ -66,6 +66,51 @@ fn lie(executor: &str, phases: &[Phase], reason: &str) -> Field {
     field
 }
 
+/// Git's plumbing does not say who moves a branch.
+#[test]
+fn a_commit_put_on_main_by_plumbing_is_noticed() {
+    let script = format!(
+        "commit=$(git commit-tree main:tests -p main -m Weed)\ngit update-ref refs/heads/main \
+         $commit\n{HONEST}"
+    );
+    let field = field_of(&script, &[rye(GROWN)]);
+    let said = field.ends(&ALL, 1);
+    assert!(said.contains("on main, which is not its branch; look at that"), "{said}");
+    assert!(!field.git(&["log", "--format=%s", "main"]).contains("Merge phase 1"));
+}
+
+/// Work that nobody has checked, put where the run merges to.
+#[test]
+fn a_lie_on_the_run_s_own_ref_is_not_merged() {
+    let smuggle = "target=$(git for-each-ref --format='%(refname)' refs/mow/run)\n\
+        object=$(echo weed | git hash-object -w --stdin)\n\
+        export GIT_INDEX_FILE=$PWD/../index\n\
+        git read-tree \"${target:-HEAD}\"\n\
+        git update-index --add --cacheinfo 100644,$object,weed\n\
+        commit=$(git commit-tree $(git write-tree) -p \"${target:-HEAD}\" -m Weed)\n\
+        run=$(basename $(ls -d $(git rev-parse --git-common-dir)/mow/runs/2*))\n\
+        git update-ref refs/mow/run/$run/target $commit\n\
+        rm $GIT_INDEX_FILE; unset GIT_INDEX_FILE\n";
+    // Before the ref is there, when it is there, and in the last phase.
+    for smuggler in ["1", "2", "3"] {
+        let script = |number: &str| if number == smuggler { smuggle } else { "" };
+        let phases = [
+            sown("1", &[], script("1")),
+            sown("2", &["1"], script("2")),
+            sown("3", &["2"], script("3")),
+        ];
+        let field = field_with("", &phases);
+        let said = field.run_all();
+        assert!(said.contains("moved back"), "{smuggler}: {said}");
+        assert!(!field.code().contains_key("weed"), "{smuggler}: the weed is in the target");
+        for n in 1..=3 {
+            assert_eq!(field.text(&format!("crop-{n}")), format!("{n}\n"));
+        }
+        assert!(field.git(&["log", "--format=%s", "--glob=refs/mow/rescue/*"]).contains("Weed"));
+        field.inspect();
+    }
+}
+
 #[test]
 fn the_truth_is_accepted_and_its_evidence_written_down() {
     let field = field_of(HONEST, &[rye(GROWN)]);

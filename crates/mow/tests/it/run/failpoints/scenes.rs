@@ -15,13 +15,14 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 14] = [
+pub(super) const SCENES: [Scene; 15] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
     Scene { name: "cancelled", plant: two_tasks_and_a_question, play: cancel },
     Scene { name: "paused", plant: two_tasks, play: pause },
     Scene { name: "moved", plant: one_that_meets, play: take_in },
+    Scene { name: "smuggled", plant: one_that_meets, play: smuggle },
     Scene { name: "elsewhere", plant: elsewhere, play: follow_elsewhere },
     Scene { name: "stashed", plant: one, play: stash },
     Scene { name: "closed", plant: two, play: close },
@@ -149,6 +150,19 @@ fn take_in(play: &Play) {
     field.git(&["commit", "-q", "-m", "Other work", "--", "other"]);
     field.open("1");
     play.lead_ends(lead, &ALL, 0);
+}
+
+/// Somebody puts something where the run merges to.
+fn smuggle(play: &Play) {
+    let field = &play.field;
+    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
+    let lead = play.lead_until(&ALL, is_there);
+    let weed = field.git(&["commit-tree", "HEAD:.planning", "-p", "HEAD", "-m", "Weed"]);
+    let target = format!("refs/mow/run/{}/target", field.run_id());
+    field.git(&["update-ref", &target, weed.trim()]);
+    field.open("1");
+    play.lead_ends(lead, &ALL, 0);
+    assert!(!field.git(&["log", "--format=%s", "main"]).contains("Weed"));
 }
 
 /// The run is for a branch that is checked out nowhere and has not seen the plan.
