@@ -53,6 +53,9 @@ pub use gather::is_made_ahead;
 pub use hand::{ByHand, HandOutcome, Handled, by_hand};
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
 
+/// How long a program that a dead lead was about to start may still have its lock.
+const LEFT_WITHIN: Duration = Duration::from_secs(5);
+
 /// What shows a run to people.
 pub trait Face {
     /// Shows what happened, and how the run stands now.
@@ -164,7 +167,14 @@ fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
 }
 
 fn take_lead(project: &Project) -> Result<Lock, EngineError> {
-    match Lock::acquire(&lead_lock(project), Duration::ZERO) {
+    let path = lead_lock(project);
+    let lock = match Lock::acquire(&path, Duration::ZERO) {
+        Err(DiskError::Busy { holder: Some(holder), .. }) if holder.is_gone() => {
+            Lock::acquire(&path, LEFT_WITHIN)
+        }
+        lock => lock,
+    };
+    match lock {
         Err(DiskError::Busy { holder, .. }) => {
             let holder = holder.map_or_else(|| "another process".to_owned(), |h| h.to_string());
             Err(EngineError::Led { holder })

@@ -17,6 +17,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use super::{DiskError, TEMP_PREFIX, calls, create_missing, sync_parent};
 
 /// The longest notes that are read: a line about the holder and the longest path there can be.
@@ -35,6 +38,14 @@ pub struct Holder {
     pub pid: u32,
     /// The first words of its command line.
     pub command: String,
+}
+
+impl Holder {
+    /// Returns whether the process is no more; what it was about to start may still have its lock.
+    pub fn is_gone(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+    }
 }
 
 impl fmt::Display for Holder {
@@ -194,7 +205,6 @@ fn lock_blocking(file: &File) -> io::Result<()> {
 }
 
 pub(super) fn refused(path: &Path, source: io::Error) -> DiskError {
-    use rustix::io::Errno;
     let unsupported = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS];
     if unsupported.iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error())) {
         return DiskError::LocksUnsupported { path: path.to_path_buf(), source };

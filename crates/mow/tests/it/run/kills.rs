@@ -1,6 +1,7 @@
 //! Lead and workers are killed without a chance to clear up, at chosen moments and at random ones.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use mow_testkit::dice::Dice;
 use mow_testkit::field::{ALL, Field, Phase, Soil, kill, marked, phase, plan, task};
@@ -24,6 +25,27 @@ fn fork() -> Vec<Phase> {
         phase("2", &[]).with(two("2")),
         phase("3", &["1", "2"]).with(two("3")),
     ]
+}
+
+/// A program that a lead was about to start when it was killed has its lock until it runs.
+#[test]
+fn the_lock_of_a_dead_lead_is_waited_for() {
+    let field = field(&[sown("1", &[], ""), sown("2", &[], "")]);
+    field.ends(&["run", "1", "--yes", "--plain"], 0);
+    // It still says who had it last.
+    let lock = fs::File::open(field.top().join(".git/mow/locks/lead.lock")).unwrap();
+    lock.lock().unwrap();
+    let lead = field.start(&ALL);
+    let inode = lock.metadata().unwrap().ino();
+    field.until("the lead waits for the lock", || {
+        let all = fs::read_to_string("/proc/locks").unwrap();
+        let is_it = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
+        all.lines().any(is_it).then_some(())
+    });
+    drop(lock);
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    assert_eq!(field.text("crop-2"), "2\n");
 }
 
 const POINTS: [&str; 6] = ["1-1", "1-2", "2-1", "2-2", "3-1", "3-2"];
