@@ -225,7 +225,7 @@ pub struct Brief {
     #[serde(default, skip_serializing_if = "Money::is_none")]
     pub spent: Money,
     /// Whether the plans were made and checked by the attempt just before.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
     /// Whether git ignores the planning files, where the lead has asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,9 +239,4 @@ fn one() -> usize {
 /// What a worker of an older lead may change.
 fn everything() -> Vec<String> {
     vec![crate::touch::EVERYTHING.to_owned()]
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_false(value: &bool) -> bool {
-    !value
 }

@@ -29,7 +29,7 @@ pub struct Settings {
     /// The roles that somebody fills.
     pub roles: BTreeSet<Role>,
     /// Whether plans may run side by side.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
     /// How long the first wait for a model is that does not answer; `None` for the usual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,16 +97,11 @@ pub struct FoundPlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Whether tasks of it are committed whose checks have still to be run.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,
     /// Whether a task of it was undone after it ran side by side with others.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over like this")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 /// A task of a plan.
@@ -325,7 +320,7 @@ pub enum Effect {
         task: usize,
         /// Whether other plans run at the same time: then only what the plan says it changes is
         /// committed, and the checks are left for later.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         beside: bool,
     },
     /// Put aside what is not committed, before plans run side by side.
