@@ -11,7 +11,7 @@
 //! | properties | everything else that throws its input | `PROPTEST_CASES` |
 //!
 //! Only the simulation is built with optimisations. A step that fails prints the command that repeats
-//! it, and the test in it how to repeat the one case alone.
+//! it, and the test in it how to repeat the one case alone; the others are run nevertheless.
 
 use crate::steps::Steps;
 use crate::{no_arguments, repo};
@@ -34,21 +34,33 @@ const PROPERTY_CASES: &str = "20000";
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     let mut steps = Steps::default();
-    run_storms(&mut steps, STORM_KILLS)?;
-    run_failpoints(&mut steps, "soak")?;
+    let mut failed = Vec::new();
+    let mut note = |outcome: Result<()>| {
+        if let Err(error) = outcome {
+            println!("{error:#}");
+            failed.push(error);
+        }
+    };
+    note(run_storms(&mut steps, STORM_KILLS));
+    note(run_failpoints(&mut steps, "soak"));
     let mut seeds = simulation(&["--release"], "sim::every_seed");
     seeds.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_SEED_PHASES);
-    steps.command("simulation", "seeds", seeds)?;
+    note(steps.command("simulation", "seeds", seeds));
     let mut large = simulation(&["--release"], "sim::a_large_run");
     large.env("MOW_SIM_LARGE", SIMULATION_PHASES).env("MOW_SIM_LARGE_SEEDS", SIMULATION_RUNS);
-    steps.command("simulation", "full size", large)?;
-    run_inbox(&mut steps)?;
-    run_disk(&mut steps, DISK_WALKS)?;
-    run_scenarios(&mut steps, MERGE_SCENARIOS)?;
+    note(steps.command("simulation", "full size", large));
+    note(run_inbox(&mut steps));
+    note(run_disk(&mut steps, DISK_WALKS));
+    note(run_scenarios(&mut steps, MERGE_SCENARIOS));
     let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
     properties.env("PROPTEST_CASES", PROPERTY_CASES);
-    steps.command("properties", "random input", properties)?;
-    println!("{}\nall green", steps.table());
+    note(steps.command("properties", "random input", properties));
+    println!("{}", steps.table());
+    for error in &failed {
+        println!("failed: {error:#}");
+    }
+    ensure!(failed.is_empty(), "{} steps failed", failed.len());
+    println!("all green");
     Ok(())
 }
 
@@ -81,6 +93,7 @@ pub(crate) fn run_disk(steps: &mut Steps, walks: &str) -> Result<()> {
 pub(crate) fn run_scenarios(steps: &mut Steps, count: &str) -> Result<()> {
     let mut scenarios =
         repo::cargo(["test", "--package", "mow", "--locked", "--test", "it", "scenarios"]);
+    scenarios.args(["--", "--nocapture"]);
     scenarios.env("MOW_MERGE_SCENARIOS", count);
     steps.command("scenarios", "merges and deaths", scenarios)
 }
