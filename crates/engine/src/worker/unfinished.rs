@@ -16,8 +16,19 @@ use crate::EngineError;
 impl Desk {
     /// Returns whether papers of this kind are not whole, since their role is still at them or died.
     pub(super) fn is_unfinished(&self, kind: Artifact) -> Result<bool, EngineError> {
-        let is_at_it = |role: Role| wrote(role) == Some(kind) && self.mark_of(role).exists();
-        Ok(Role::ALL.into_iter().any(is_at_it) && !self.are_of_root(kind)?)
+        let Some(role) = Role::ALL.into_iter().find(|role| wrote(*role) == Some(kind)) else {
+            return Ok(false);
+        };
+        let is_at_it = self.mark_of(role)?.exists() || self.is_revising(role)?;
+        Ok(is_at_it && !self.are_of_root(kind)?)
+    }
+
+    /// Returns whether a planner waits for a person in the middle of revising its plans.
+    ///
+    /// Once one of them is carried out they stay, and it is asked for further ones.
+    fn is_revising(&self, role: Role) -> Result<bool, EngineError> {
+        let is_carried_out = || !self.papers_of(Artifact::Summary).is_empty();
+        Ok(role == Role::Planner && self.waits(role)? && !is_carried_out())
     }
 
     /// Returns whether a paper is just as in the main worktree: then a person wrote it there.
@@ -40,7 +51,7 @@ impl Desk {
     /// Marks that a role begins with papers that are not there yet; half of them is put aside.
     pub(super) fn begin_papers(&self, role: Role) -> Result<(), EngineError> {
         let Some(kind) = wrote(role) else { return Ok(()) };
-        let mark = self.mark_of(role);
+        let mark = self.mark_of(role)?;
         if mark.exists() {
             // Who waits for a person goes on with what it wrote.
             let stays = self.waits(role)? || self.are_of_root(kind)?;
@@ -54,7 +65,7 @@ impl Desk {
 
     /// Takes the mark away from papers that are whole, and the papers with it where they are not.
     pub(super) fn end_papers(&self, role: Role, outcome: &Outcome) -> Result<(), EngineError> {
-        let mark = self.mark_of(role);
+        let mark = self.mark_of(role)?;
         let (Some(kind), true) = (wrote(role), mark.exists()) else { return Ok(()) };
         match outcome {
             Outcome::Done => {}
@@ -94,9 +105,10 @@ impl Desk {
         dir.iter().flat_map(|dir| dir.of(kind).map(|file| dir.path.join(file))).collect()
     }
 
-    fn mark_of(&self, role: Role) -> PathBuf {
-        let dir = self.site.run.path().join("sessions");
-        dir.join(format!("{}-{}.begun", self.padded(), role.name()))
+    /// Returns the file that says that a role is at it. It is as old as the worktree: another run
+    /// finds both, or none of them.
+    fn mark_of(&self, role: Role) -> Result<PathBuf, EngineError> {
+        Ok(self.git().git_dir()?.join(format!("mow-{}.begun", role.name())))
     }
 }
 

@@ -50,6 +50,33 @@ fn a_plan_that_the_checker_refuses_is_revised() {
 }
 
 #[test]
+fn a_planner_that_asks_while_it_revises_goes_on_with_the_answer() {
+    let mut scripts = without(good(), &["planner", "plan-checker"]);
+    scripts.extend([
+        role("planner")
+            .step(writes_plan("01", &["crop-1"]))
+            .step(Step::text("Planned."))
+            .step(Step::ask("Which crop?", &["rye", "oats"]))
+            .step(writes_plan("01", &["crop-1", "crop-2"]))
+            .step(Step::text("Planned once more.")),
+        role("plan-checker")
+            .step(refusal())
+            .step(says(&json!({ "verdict": "passed", "issues": [] }))),
+    ]);
+    let scene = Scene::new(&Casting::default(), &[phase("1", &[])], scripts);
+    scene.field.ends(&ALL, 5);
+    let open = scene.open();
+    assert_eq!(open.len(), 1, "{open:?}");
+    scene.answer(&open[0], "oats");
+    scene.field.run_all();
+    scene.field.inspect();
+    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    let requests = scene.llm.requests();
+    let mut told = requests.iter().flat_map(|request| &request.results);
+    assert!(told.any(|result| result.contains("oats")), "{}", scene.llm.transcript());
+}
+
+#[test]
 fn plans_that_are_refused_again_and_again_fail_the_phase() {
     let mut scripts = without(good(), &["planner", "plan-checker"]);
     let planner = (0..6).fold(role("planner"), |script, _| {
