@@ -57,3 +57,46 @@ fn tests_are_known_by_their_names() {
         assert!(!is_test(path), "{path}");
     }
 }
+
+#[test]
+fn a_check_is_decided_by_what_it_runs() {
+    for (command, path) in [
+        ("sh check.sh", "check.sh"),
+        ("./check.sh --all", "check.sh"),
+        ("cd web && CI=1 bash -eu 'run/check.sh'; true", "run/check.sh"),
+        ("if ! ./run/check.sh; then exit 1; fi", "run/check.sh"),
+        ("diff out expected.txt", "expected.txt"),
+        ("make test", "Makefile"),
+        ("make -C web/ test", "web/GNUmakefile"),
+        ("make -f build.mk", "build.mk"),
+        ("just check", ".justfile"),
+        ("npm test", "package.json"),
+        ("cd web && pnpm run test", "web/package.json"),
+    ] {
+        assert!(decides_check(command, path), "{command}: {path}");
+    }
+    for (command, path) in [
+        ("grep -q rye crop", "crop"),
+        ("test -e crop && ! grep weeds crop", "crop"),
+        ("cat crop | grep -q rye", "crop"),
+        ("sh check.sh", "web/check.sh"),
+        ("make test", "web/Makefile"),
+        ("npm", "package.json"),
+        ("cargo test", "Makefile"),
+        ("", "crop"),
+    ] {
+        assert!(!decides_check(command, path), "{command}: {path}");
+    }
+}
+
+#[test]
+fn packages_that_are_asked_for_decide_no_check() {
+    let package = |script: &str, packages: &str| {
+        format!(r#"{{"scripts":{{"test":"{script}"}},"devDependencies":{{{packages}}}}}"#)
+    };
+    let before = package("vitest", "");
+    assert!(differs_in_packages(&before, &package("vitest", r#""left-pad":"1""#)));
+    assert!(!differs_in_packages(&before, &package("true", "")));
+    assert!(!differs_in_packages(&before, "{"));
+    assert!(!differs_in_packages("[]", "[]"));
+}

@@ -120,7 +120,7 @@ impl Desk {
         // What agents committed themselves did not go through the plan's own paths.
         let files = self.differing(&before.head)?;
         let strays = files.iter().map(|file| file.path.clone()).filter(is_stray).collect();
-        let reason = self.judge_group(plans, &files)?.or_else(|| {
+        let reason = self.judge_group(plans, &files, &before.head)?.or_else(|| {
             let strays: BTreeSet<String> = strays;
             (!strays.is_empty()).then(|| undeclared(&strays, plans, ""))
         });

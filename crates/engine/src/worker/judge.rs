@@ -1,16 +1,20 @@
 //! Compares what was changed with what a plan says it changes.
 //!
-//! A file that nobody declared is worth a note. A test that is not the plan's, a file of another plan
-//! and the folder of another phase are not: then the work is not accepted.
+//! A file that nobody declared is worth a note. A test that is not the plan's, a file that decides a
+//! check, a file of another plan and the folder of another phase are not: then the work is not
+//! accepted.
 
 use std::collections::BTreeSet;
 
-use mow_core::declared::{decides_tests, is_declared, is_test};
+use mow_core::declared::{
+    covers, decides_check, decides_tests, differs_in_packages, is_declared, is_test,
+};
 use mow_host::history::Change;
 use mow_store::plan::{Files, Plan};
 
 use super::desk::Desk;
 use super::freeze::ALTERED;
+use super::task::checks;
 use crate::EngineError;
 use crate::marks::Marks;
 
@@ -21,13 +25,31 @@ pub(super) struct Changed {
     is_new: bool,
 }
 
+/// What plans say of the work that is judged, and the commit that they began at.
+struct Said {
+    files: Vec<String>,
+    checks: Vec<String>,
+    base: String,
+}
+
+impl Said {
+    fn by<'a>(plans: impl IntoIterator<Item = &'a Plan>, base: &str) -> Self {
+        let mut said = Self { files: Vec::new(), checks: Vec::new(), base: base.to_owned() };
+        for plan in plans {
+            said.files.extend(plan.files_modified.iter().cloned());
+            said.checks.extend(plan.tasks.iter().flat_map(checks));
+        }
+        said
+    }
+}
+
 /// Files as they are in the last commit.
 pub(super) struct InCommit<'a>(pub(super) &'a Desk);
 
 impl InCommit<'_> {
     fn name(&self, path: &str) -> String {
         let path = path.trim_start_matches("./").trim_end_matches('/');
-        format!("HEAD:{}", self.0.site.below_top().join(path).display())
+        self.0.site.below_top().join(path).display().to_string()
     }
 }
 
@@ -36,7 +58,10 @@ impl Files for InCommit<'_> {
         if !self.0.commits_docs && path.starts_with(".planning/") {
             return self.0.project.root.join(path).exists();
         }
-        self.0.git().ask(&["cat-file", "-e", &self.name(path)]).is_ok_and(|a| a.success)
+        self.0
+            .git()
+            .ask(&["cat-file", "-e", &format!("HEAD:{}", self.name(path))])
+            .is_ok_and(|a| a.success)
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -44,8 +69,7 @@ impl Files for InCommit<'_> {
             let bytes = std::fs::read(self.0.project.root.join(path)).ok()?;
             return Some(String::from_utf8_lossy(&bytes).into_owned());
         }
-        let answer = self.0.git().ask(&["cat-file", "blob", &self.name(path)]).ok()?;
-        answer.success.then(|| String::from_utf8_lossy(&answer.stdout).into_owned())
+        self.0.text_in("HEAD", &self.name(path))
     }
 }
 
@@ -77,24 +101,56 @@ impl Desk {
     }
 
     /// Returns why a change is not accepted, whoever of the plans made it.
-    fn offence(&self, file: &Changed, declared: &[String]) -> Option<String> {
+    fn offence(&self, file: &Changed, said: &Said) -> Option<String> {
         let Changed { path, is_new } = file;
         let name = self.named(path).unwrap_or(path);
         if let Some(rest) = name.strip_prefix(".planning/phases/") {
             let own = rest.strip_prefix(&self.dir_name).is_some_and(|rest| rest.starts_with('/'));
             return (!own).then(|| format!("it changed {path}, which belongs to another phase"));
         }
-        let tells = is_test(name) && (!is_new || decides_tests(name));
-        (tells && !is_declared(declared, name))
-            .then(|| format!("{ALTERED}: {path} is a test outside files_modified"))
+        if is_declared(&said.files, name) {
+            return None;
+        }
+        if is_test(name) && (!is_new || decides_tests(name)) {
+            return Some(format!("{ALTERED}: {path} is a test outside files_modified"));
+        }
+        let decides = |check: &String| decides_check(check, name);
+        let decides = !is_new && said.checks.iter().any(decides) && self.runs_other(path, said);
+        decides.then(|| format!("{ALTERED}: {path} decides a check and is outside files_modified"))
+    }
+
+    /// Returns whether a file that decides a check is another one than when the plans began.
+    fn runs_other(&self, path: &str, said: &Said) -> bool {
+        // What a plan makes itself, it may go on with.
+        let Some(before) = self.text_in(&said.base, path) else { return false };
+        let now = self.text_in("HEAD", path).unwrap_or_default();
+        !(path.ends_with("package.json") && differs_in_packages(&before, &now))
+    }
+
+    fn text_in(&self, commit: &str, path: &str) -> Option<String> {
+        let answer = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")]).ok()?;
+        answer.success.then(|| String::from_utf8_lossy(&answer.stdout).into_owned())
+    }
+
+    /// Returns the commit that the first task of a plan began at.
+    fn base_of(&self, id: &str) -> Result<String, EngineError> {
+        let marks = self.marks()?;
+        let is_own = |commit: &String| {
+            marks.tasks.iter().any(|((plan, _), made)| plan == id && made == commit)
+        };
+        let first = marks.commits.iter().rposition(is_own);
+        let before = first.and_then(|first| marks.commits.get(first + 1));
+        Ok(before.unwrap_or(&self.brief.base).clone())
     }
 
     /// Judges what a task changed; returns why it is not accepted.
     pub(super) fn judge(&self, id: &str, files: &[Changed]) -> Result<Option<String>, EngineError> {
-        let own = self.frozen(id)?.files_modified;
+        let own = self.frozen(id)?;
+        let said = Said::by([&own], &self.base_of(id)?);
+        let own = own.files_modified;
         let plans = self.trust().plans.clone();
         for file in files {
-            if let Some(offence) = self.offence(file, &own) {
+            if let Some(offence) = self.offence(file, &said) {
                 return Ok(Some(offence));
             }
             let name = self.named(&file.path).unwrap_or(&file.path);
@@ -113,19 +169,18 @@ impl Desk {
         &self,
         plans: &[String],
         files: &[Changed],
+        base: &str,
     ) -> Result<Option<String>, EngineError> {
-        let mut all = Vec::new();
-        for plan in plans {
-            all.extend(self.frozen(plan)?.files_modified);
-        }
+        let plans: Vec<_> =
+            plans.iter().map(|plan| self.frozen(plan)).collect::<Result<_, EngineError>>()?;
+        let all = Said::by(&plans, base);
         Ok(files.iter().find_map(|file| self.offence(file, &all)))
     }
 
     /// Judges all that a phase changed; returns why it is not accepted.
     pub(super) fn judge_phase(&self) -> Result<Option<String>, EngineError> {
         let plans = self.trust().plans.clone();
-        let all: Vec<_> =
-            plans.values().flat_map(|frozen| frozen.plan.files_modified.clone()).collect();
+        let all = Said::by(plans.values().map(|frozen| &frozen.plan), &self.brief.base);
         let files = self.differing(&self.brief.base)?;
         Ok(files.iter().find_map(|file| self.offence(file, &all)))
     }
@@ -177,6 +232,19 @@ impl Desk {
                 deviations.push(format!("`{path}` is left out of the merge: it is the lead's"));
             } else if !is_declared(&plan.files_modified, name) {
                 deviations.push(format!("`{path}` is not among files_modified"));
+            }
+        }
+        let changed: Vec<_> = files.iter().filter_map(|path| self.named(path)).collect();
+        let in_commit = InCommit(self);
+        for entry in plan.files_modified.iter().filter(|entry| !entry.contains('*')) {
+            let name = entry.split_once(" (").map_or(entry.as_str(), |(name, _)| name);
+            // What is there already may have needed no change; what is nowhere may be ignored.
+            let is_missing = !changed.is_empty()
+                && !changed.iter().any(|path| covers(entry, path))
+                && !in_commit.exists(name);
+            if is_missing {
+                deviations
+                    .push(format!("`{name}` is among files_modified, but in none of its commits"));
             }
         }
         deviations
