@@ -1,8 +1,8 @@
 //! Brings the user's branch along to what a run has merged, without touching the user's work.
 //!
 //! A branch that is checked out nowhere is moved by compare-and-swap. One that is checked out is
-//! fast-forwarded in that checkout, which leaves unrelated changes alone; git itself may refuse,
-//! and then nothing has changed and the answer names the one command that finishes the job. A
+//! fast-forwarded in that checkout, which leaves unrelated changes and ignored files alone; git itself
+//! may refuse, and then nothing has changed and the answer names the one command that finishes the job. A
 //! branch that is checked out is never moved behind its back: its owner would see the merge as
 //! staged deletions.
 
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use crate::git::index::{Entry, tree_entries};
 use crate::git::{Answer, Git, GitError};
+
+/// A variable for a setting without a value.
+const NOTHING: &str = "MOW_NOTHING";
 
 /// What came of following.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +51,12 @@ pub fn follow(
     let checkouts = checkouts(&git, &full)?;
     // The usual case: git itself looks whether the branch can move on.
     if let [(path, true)] = checkouts.as_slice() {
-        let answer = fast_forward(path, commit)?;
-        if answer.success {
-            let is_moved = git.commit_of(&full)?.as_ref() != Some(&old);
-            return Ok(if is_moved { Followed::Updated } else { Followed::UpToDate });
+        let answer = fast_forward(path, branch, commit)?;
+        match git.commit_of(&full)? {
+            Some(now) if answer.success && now == commit => {
+                return Ok(if now == old { Followed::UpToDate } else { Followed::Updated });
+            }
+            _ => {}
         }
     }
     if git.is_ancestor(commit, &old)? {
@@ -63,7 +68,7 @@ pub fn follow(
     }
     match checkouts.as_slice() {
         [] => swap(&git, &full, commit, &old),
-        [(path, true)] => stage_and_forward(path, commit, live),
+        [(path, true)] => stage_and_forward(path, (branch, commit), live),
         [(path, false)] => {
             let reason = format!("{branch} is in the middle of a rebase in {}", path.display());
             Ok(refused(reason, switch_and_merge(path, branch, commit)))
@@ -99,7 +104,12 @@ fn refused(reason: String, command_to_finish: String) -> Followed {
 /// Finds where a branch is checked out, and whether it is so plainly or by a rebase.
 fn checkouts(git: &Git, full: &str) -> Result<Vec<(PathBuf, bool)>, GitError> {
     let mut found = Vec::new();
-    for worktree in git.worktrees()? {
+    let common = git.common_dir()?;
+    for mut worktree in git.worktrees()? {
+        // Git takes its own directory for the main worktree where that lies elsewhere.
+        if worktree.path == common && !worktree.bare {
+            worktree.path = git.dir().to_path_buf();
+        }
         // A worktree whose directory was deleted has no files that could be confused.
         if worktree.bare || (!worktree.path.exists() && !worktree.locked) {
             continue;
@@ -130,27 +140,52 @@ fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<Followed, GitE
     Ok(refused(answer.complaint(), command))
 }
 
-fn fast_forward(path: &Path, commit: &str) -> Result<Answer, GitError> {
-    let merge = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", commit];
-    let answer = Git::at_top(path).plumbing().ask(&merge)?;
+/// Lets git move a branch forward where it is checked out, without regard to how the user merges into
+/// it otherwise: that could be without a commit, or without what is merged.
+///
+/// Files that git ignores are the user's, too, and as a rule in no commit.
+fn fast_forward(path: &Path, branch: &str, commit: &str) -> Result<Answer, GitError> {
+    let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
+    let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-autostash"];
+    let args = [&[options.as_str()], &merge[..], &["--no-stat", commit]].concat();
+    let answer = Git::at_top(path).plumbing().with_env(NOTHING, "").ask(&args)?;
     failpoint::reach("follow.forwarded");
     Ok(answer)
 }
 
 /// Moves a branch forward that did not because of files that are not committed.
-fn stage_and_forward(path: &Path, commit: &str, live: &[String]) -> Result<Followed, GitError> {
+fn stage_and_forward(
+    path: &Path,
+    (branch, commit): (&str, &str),
+    live: &[String],
+) -> Result<Followed, GitError> {
     let git = Git::at_top(path).plumbing();
-    let staged = stage(&git, commit, &dirty(&git, live)?)?;
+    let (mut ready, mut staged) = (Vec::new(), Vec::new());
+    for path in dirty(&git, live)? {
+        if !is_ready(&git, commit, &path)? {
+            continue;
+        }
+        // Somebody may have the index locked, and nothing can be staged then.
+        if git.ask(&["--literal-pathspecs", "add", "--force", "--sparse", "--", &path])?.success {
+            staged.push(path.clone());
+        }
+        ready.push(path);
+    }
     failpoint::reach("follow.staged");
-    let answer = fast_forward(path, commit)?;
-    if answer.success {
+    let answer = fast_forward(path, branch, commit)?;
+    if answer.success && git.commit_of("HEAD")?.as_deref() == Some(commit) {
         return Ok(Followed::Updated);
     }
     unstage(&git, &staged)?;
-    let command = format!("{} merge --ff-only {commit}", at(path));
-    let add = format!("{} add -- {}", at(path), words(&staged));
-    let command = if staged.is_empty() { command } else { format!("{add} && {command}") };
-    Ok(refused(answer.complaint(), command))
+    let command = format!("{} merge --ff-only --no-overwrite-ignore {commit}", at(path));
+    let add = format!("{} add -- {}", at(path), words(&ready));
+    let command = if ready.is_empty() { command } else { format!("{add} && {command}") };
+    let reason = if answer.success {
+        format!("git did not move {branch}, as settings of merges want it")
+    } else {
+        answer.complaint()
+    };
+    Ok(refused(reason, command))
 }
 
 /// Returns those of some files, or of the files below them, that are not committed.
@@ -167,28 +202,18 @@ fn dirty(git: &Git, paths: &[String]) -> Result<Vec<String>, GitError> {
     Ok(lines.map(|line| String::from_utf8_lossy(&line[3..]).into_owned()).collect())
 }
 
-/// Stages the files that are as the commit has them; returns those that were not staged before.
-fn stage(git: &Git, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError> {
-    let mut staged = Vec::new();
-    for path in paths {
-        let wanted = blob(git, commit, path)?;
-        let (Some(wanted), head) = (wanted, blob(git, "HEAD", path)?) else { continue };
-        let index = git.ask(&["--literal-pathspecs", "ls-files", "--stage", "-z", "--", path])?;
-        let in_index = index.text().split(' ').nth(1).map(str::to_owned);
-        // Something else in the index is the user's.
-        if in_index != head || in_index.as_ref() == Some(&wanted) {
-            continue;
-        }
-        if !git.dir().join(path).is_file() {
-            continue;
-        }
-        let there = git.run(&["hash-object", "--path", path, "--", path])?.text();
-        let add = ["--literal-pathspecs", "add", "--force", "--sparse", "--", path];
-        if there == wanted && git.ask(&add)?.success {
-            staged.push(path.clone());
-        }
+/// Returns whether a file is as the commit has it, and can be staged without loss.
+fn is_ready(git: &Git, commit: &str, path: &str) -> Result<bool, GitError> {
+    let (Some(wanted), head) = (blob(git, commit, path)?, blob(git, "HEAD", path)?) else {
+        return Ok(false);
+    };
+    let index = git.ask(&["--literal-pathspecs", "ls-files", "--stage", "-z", "--", path])?;
+    let in_index = index.text().split(' ').nth(1).map(str::to_owned);
+    // Something else in the index is the user's.
+    if in_index != head || in_index.as_ref() == Some(&wanted) || !git.dir().join(path).is_file() {
+        return Ok(false);
     }
-    Ok(staged)
+    Ok(git.run(&["hash-object", "--path", path, "--", path])?.text() == wanted)
 }
 
 /// Returns the beginning of a command that works in a directory.

@@ -49,8 +49,7 @@ fn a_live_file_that_is_equal_already_is_no_hindrance() {
     let (repository, ahead) = repository();
     repository.write("STATE.md", "new\n");
     // A crash after staging changes nothing.
-    let git = Git::at_top(&repository.root()).plumbing();
-    assert_eq!(stage(&git, &ahead, &["STATE.md".to_owned()]).unwrap(), ["STATE.md"]);
+    repository.say(&["add", "STATE.md"]);
     assert_eq!(run(&repository, &ahead), Followed::Updated);
     assert_eq!(repository.say(&["status", "--porcelain"]), "");
 }
@@ -77,11 +76,73 @@ fn a_refusal_leaves_everything_as_it_was() {
         panic!()
     };
     assert!(reason.contains("code"), "{reason}");
-    assert!(command_to_finish.ends_with(&format!("merge --ff-only {ahead}")));
+    assert!(command_to_finish.ends_with(&format!("merge --ff-only --no-overwrite-ignore {ahead}")));
     assert_eq!(repository.say(&["status", "--porcelain"]), before);
     assert_eq!(repository.text("code"), "in the way\n");
     fs::remove_file(repository.root().join("code")).unwrap();
     assert_eq!(run(&repository, &ahead), Followed::Updated);
+}
+
+#[test]
+fn ignored_files_of_the_user_are_not_written_over() {
+    let (repository, _) = repository();
+    repository.write(".gitignore", "local\nbuild\n");
+    repository.commit("ignore");
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.write(".gitignore", "");
+    repository.write("local", "theirs\n");
+    repository.write("build", "theirs\n");
+    let ahead = repository.commit("ahead");
+    repository.say(&["checkout", "-q", "main"]);
+    for (path, gone) in [("local", "build"), ("build/result", "local")] {
+        repository.write(path, "mine\n");
+        let Followed::Refused { reason, command_to_finish } = run(&repository, &ahead) else {
+            panic!("it followed over {path}");
+        };
+        assert!(reason.contains(path.split('/').next().unwrap()), "{reason}");
+        assert!(!paste(&command_to_finish) && repository.text(path) == "mine\n", "{gone}");
+        fs::remove_dir_all(repository.root().join(path))
+            .or_else(|_| fs::remove_file(repository.root().join(path)))
+            .unwrap();
+    }
+    fs::remove_dir(repository.root().join("build")).unwrap();
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+}
+
+#[test]
+fn options_of_the_user_for_merges_into_the_branch_do_not_count() {
+    for options in ["--squash", "-s ours", "--no-ff", "--no-commit"] {
+        let (repository, ahead) = repository();
+        repository.say(&["config", "branch.main.mergeOptions", options]);
+        assert_eq!(run(&repository, &ahead), Followed::Updated, "{options}");
+        assert_eq!(repository.say(&["rev-parse", "main"]), ahead, "{options}");
+        assert_eq!(repository.say(&["status", "--porcelain"]), "", "{options}");
+    }
+}
+
+#[test]
+fn a_repository_whose_directory_lies_elsewhere_follows() {
+    let (repository, ahead) = repository();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let dir = elsewhere.path().join("git");
+    repository.say(&["init", "-q", &format!("--separate-git-dir={}", dir.display())]);
+    repository.write("STATE.md", "new\n");
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn the_command_to_finish_names_files_that_could_not_be_staged() {
+    let (repository, ahead) = repository();
+    repository.write("STATE.md", "new\n");
+    let lock = repository.root().join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let Followed::Refused { command_to_finish, .. } = run(&repository, &ahead) else {
+        panic!("the index is locked");
+    };
+    fs::remove_file(lock).unwrap();
+    assert!(paste(&command_to_finish), "{command_to_finish}");
+    assert_eq!(repository.say(&["rev-parse", "main"]), ahead);
 }
 
 #[test]
