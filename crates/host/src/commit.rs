@@ -51,6 +51,17 @@ pub enum CommitError {
         /// The end of what they said, line by line.
         output: String,
     },
+    /// It was made, but a hook took away what it is known by later.
+    #[error(
+        "a hook changed the message of commit {commit}: its last paragraph has no line `{line}` any \
+         more, by which mow knows it; let commit-msg and prepare-commit-msg leave that paragraph alone"
+    )]
+    Altered {
+        /// The commit.
+        commit: String,
+        /// What is missing.
+        line: String,
+    },
 }
 
 /// What to commit.
@@ -194,16 +205,29 @@ fn commit_added(
         worktree.ask(&args)?
     } else {
         args.extend(["--only"].iter().chain(&FROM_LIST));
-        worktree.ask_with(&args, changed)?
+        worktree.ask_with(&args, &without_folders(changed))?
     };
     if answer.success {
-        return head(worktree).map(Some);
+        let commit = head(worktree)?;
+        return match missing_line(worktree, &commit, message)? {
+            Some(line) => Err(CommitError::Altered { commit, line }),
+            None => Ok(Some(commit)),
+        };
     }
     // Why it failed is only asked now: it hardly ever does.
     if nothing_differs(worktree, changed)? {
         return Ok(None);
     }
     Err(refused(worktree, &answer)?)
+}
+
+/// Returns a trailer of ours that was to be in a commit and is not.
+fn missing_line(worktree: &Git, commit: &str, message: &str) -> Result<Option<String>, GitError> {
+    let args = ["log", "-1", "--format=%(trailers:only,unfold)", commit];
+    let there = worktree.plumbing().run(&args)?.text();
+    let wanted = message.lines().rev().take_while(|line| !line.is_empty());
+    let mut ours = wanted.filter(|line| line.starts_with("Mow-"));
+    Ok(ours.find(|line| !there.lines().any(|one| one == *line)).map(str::to_owned))
 }
 
 /// Returns whether there is nothing to commit, where that can be told without git.
@@ -379,6 +403,18 @@ fn changed(worktree: &Git, paths: &Paths) -> Result<Changed, GitError> {
 /// Returns the paths of a list.
 fn names(list: &[u8]) -> Vec<&[u8]> {
     list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect()
+}
+
+/// Leaves out what was a file and is a folder now: git would look for a repository there, and what
+/// lies in the folder takes the place of the file anyway.
+fn without_folders(list: &[u8]) -> Vec<u8> {
+    let names: BTreeSet<_> = names(list).into_iter().collect();
+    let is_folder = |name: &[u8]| {
+        let inside = [name, b"/"].concat();
+        names.range(inside.as_slice()..).next().is_some_and(|next| next.starts_with(&inside))
+    };
+    let kept = names.iter().filter(|name| !is_folder(name));
+    kept.flat_map(|name| [*name, b"\0"].concat()).collect()
 }
 
 /// Returns whether the staged paths are the same as in the last commit after all.

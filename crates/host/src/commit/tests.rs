@@ -58,6 +58,38 @@ fn hooks_take_part_and_their_refusal_is_told() {
 }
 
 #[test]
+fn a_hook_that_takes_away_trailers_is_told() {
+    let repository = Repository::new();
+    let hooks = ["printf '\\n[ticket 42]\\n' >> \"$1\"", "echo mine > \"$1\""];
+    for (n, hook) in hooks.iter().enumerate() {
+        repository.hook("commit-msg", hook);
+        repository.write("file", &n.to_string());
+        let trailers = [("Mow-Phase", "1"), ("Mow-Task", "01-01/1")];
+        let error = commit_paths(&repository.git, &Paths::All, "work", &trailers).unwrap_err();
+        assert!(matches!(error, CommitError::Altered { .. }), "{error}");
+    }
+    repository.hook("commit-msg", "sed -i '1s/^/[ticket 42] /' \"$1\"");
+    repository.write("file", "three");
+    let made = commit_paths(&repository.git, &Paths::All, "work", &[("Mow-Phase", "1")]).unwrap();
+    assert!(made.is_some(), "the subject is nobody's business");
+}
+
+#[test]
+fn a_file_that_became_a_folder_is_committed() {
+    let repository = Repository::new();
+    repository.write("swap", "s\n");
+    repository.commit("second");
+    fs::remove_file(repository.root().join("swap")).unwrap();
+    repository.write("swap/x", "x\n");
+    repository.write(".planning/paper", "p\n");
+    let paths = Paths::AllBut(".planning".to_owned());
+    let commit = commit_paths(&repository.git, &paths, "work", &[]).unwrap();
+    let names = repository.say(&["show", "--name-status", "--format=", &commit.unwrap()]);
+    assert_eq!(names, "D\tswap\nA\tswap/x");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "?? .planning/");
+}
+
+#[test]
 fn a_folder_is_committed_with_all_that_is_in_it_and_nothing_else() {
     let repository = Repository::new();
     let folder = Paths::Folder("plans/03-x".to_owned());
