@@ -3,24 +3,36 @@
 
 use std::path::PathBuf;
 
-use mow_host::custody::{self, Settings};
+use mow_host::custody::{self, REPLACED, Settings, User};
 use mow_host::git::Git;
 
 use crate::EngineError;
 
+/// How much of an object's name is shown.
+const SHOWN: usize = 8;
+
 /// Reads git's own settings, with those of the user.
 pub(crate) fn settings(git: &Git) -> Result<Settings, EngineError> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    Ok(custody::settings(git, &home)?)
+    let dir = |name: &str| std::env::var_os(name).map(PathBuf::from).unwrap_or_default();
+    let user = User { home: dir("HOME"), config: dir("XDG_CONFIG_HOME") };
+    Ok(custody::settings(git, &user)?)
 }
 
-/// Says what an agent did to a repository whose settings were these; files are shown to git again.
+/// Says what was done to a repository whose settings were these; files are shown to git again.
 pub(crate) fn meddled(git: &Git, before: &Settings) -> Result<Option<String>, EngineError> {
     let changed = custody::differing(before, &settings(git)?);
+    let (replaced, changed): (Vec<_>, Vec<_>) =
+        changed.into_iter().partition(|name| name.starts_with(REPLACED));
+    let undo = "undo that, or keep it and go on";
     if !changed.is_empty() {
         let changed = changed.join(", ");
-        let text = format!("it changed git's own settings: {changed}");
-        return Ok(Some(format!("{text}; undo that, or keep it and go on")));
+        return Ok(Some(format!("it changed git's own settings: {changed}; {undo}")));
+    }
+    if !replaced.is_empty() {
+        let names = replaced.iter().map(|name| &name[REPLACED.len()..]);
+        let names: Vec<_> = names.map(|name| name.get(..SHOWN).unwrap_or(name)).collect();
+        let names = names.join(", ");
+        return Ok(Some(format!("it replaced objects of git: {names}; {undo}: git replace -l")));
     }
     let hidden = custody::hidden(git)?;
     if hidden.is_empty() {

@@ -19,13 +19,13 @@ mod projection;
 mod proof;
 mod resolver;
 mod roadmap;
+mod run_ref;
 mod start;
-mod steady;
 mod trial;
-mod watched;
 mod world;
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
@@ -46,7 +46,7 @@ use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::{self, Site};
 use effects::Repository;
-use world::LeadWorld;
+use world::{LeadWorld, Wake};
 
 pub use answers::Answers;
 pub use gather::is_made_ahead;
@@ -144,7 +144,8 @@ impl Session {
         world.clock = clock;
         world.stay = stay;
         world.take_up(&lead)?;
-        drive(&mut lead, &mut world)?;
+        // Whoever writes first finds that the files are gone, if they are.
+        drive(&mut lead, &mut world).map_err(|error| world.gone().unwrap_or(error))?;
         world.finish(&lead);
         failpoint::reach("lead.finished");
         Ok(lead)
@@ -241,7 +242,11 @@ pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), E
 
 /// Lets the branch of the last run follow once more, where it did not; returns why it still does
 /// not, and the command that makes it.
-pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, EngineError> {
+pub fn follow_last(
+    project: &Project,
+    exe: &Path,
+    mut warn: impl FnMut(&str),
+) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
     let Some(run) = run_files::latest(&project)? else { return Ok(None) };
     let site = Site::new(&project, &run, exe)?;
@@ -249,7 +254,14 @@ pub fn follow_last(project: &Project, exe: &Path) -> Result<Option<Behind>, Engi
     if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
         return Ok(None);
     }
-    Ok(match merge::follow(&site, &lead.target, &lead.tip, &Repository::new(&site))? {
+    let (sender, news) = mpsc::channel();
+    let outcome = merge::follow(&site, &lead.target, &lead.tip, &Repository::new(&site, sender))?;
+    for news in news.try_iter() {
+        if let Wake::Told(told) = news {
+            warn(&told);
+        }
+    }
+    Ok(match outcome {
         Outcome::Refused { reason, command } => {
             Some(Behind { run, branch: lead.target, reason, command })
         }

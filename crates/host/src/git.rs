@@ -1,8 +1,8 @@
 //! The `git` program, called in one way.
 //!
-//! Every call names its directory, runs with prompts, pagers and the file-system monitor off, and
-//! with those variables removed that would point git at another repository. Output is taken as
-//! bytes in machine formats; nothing parses git's English.
+//! Every call names its directory, runs with prompts, pagers and the file-system monitor off, takes
+//! no object for another, and has those variables removed that would point git at another
+//! repository. Output is taken as bytes in machine formats; nothing parses git's English.
 
 pub(crate) mod flagged;
 pub(crate) mod index;
@@ -10,6 +10,7 @@ mod layout;
 mod leftovers;
 pub(crate) mod locks;
 pub(crate) mod plain;
+mod refs;
 mod worktrees;
 
 use std::ffi::{OsStr, OsString};
@@ -25,6 +26,7 @@ use layout::Layout;
 
 pub(crate) use layout::is_hash;
 
+pub use refs::Refs;
 pub(crate) use worktrees::is_below;
 pub use worktrees::{Worktree, parse_names, parse_worktrees};
 
@@ -41,6 +43,13 @@ const SCRUBBED: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
 ];
 
+/// What we rely on in whatever git tells us.
+const USUAL: &[&str] =
+    &["core.fsmonitor=false", "core.quotePath=false", "status.showUntrackedFiles=normal"];
+
+/// The variable with which git takes each object for what it is, whatever `git replace` was told.
+pub const NO_REPLACE_VARIABLE: &str = "GIT_NO_REPLACE_OBJECTS";
+
 /// What our own steps need: no hooks, nothing in submodules, no housekeeping in the background, and
 /// objects and references on the disk before the journal says so.
 const PLUMBING: &[&str] = &[
@@ -50,6 +59,7 @@ const PLUMBING: &[&str] = &[
     "gc.auto=0",
     "core.fsync=committed,reference",
     "trailer.separators=:",
+    "core.commentChar=#",
 ];
 
 /// Without its program a repository that uses Git LFS could not be checked out at all. Its pointers
@@ -223,11 +233,12 @@ impl Git {
     fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.dir).stdin(Stdio::null());
-        command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+        command.args(USUAL.iter().flat_map(|setting| ["-c", setting]));
         if !has_lfs() {
             command.args(WITHOUT_LFS.iter().flat_map(|setting| ["-c", setting]));
         }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
+        command.env(NO_REPLACE_VARIABLE, "1");
         for name in SCRUBBED {
             command.env_remove(name);
         }

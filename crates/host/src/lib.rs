@@ -12,6 +12,7 @@ pub mod custody;
 pub mod follow;
 pub mod git;
 pub mod history;
+pub mod in_progress;
 pub mod life;
 pub mod merge;
 pub mod own_output;

@@ -155,7 +155,10 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
         Planned::Not(outcome) => Ok(outcome),
         Planned::Ready(ready) => {
             let commit = seal(git, merge, &ready)?;
-            land(git, merge, ready, commit)
+            if !land(git, merge, &ready, &commit)? {
+                return Ok(MergeOutcome::Moved);
+            }
+            Ok(MergeOutcome::Merged { commit, left_out: ready.left_out })
         }
     }
 }
@@ -233,20 +236,13 @@ pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeErro
     Ok(commit)
 }
 
-/// Moves the reference to the merge, if it still is where it was.
-pub fn land(
-    git: &Git,
-    merge: &Merge,
-    ready: Ready,
-    commit: String,
-) -> Result<MergeOutcome, MergeError> {
-    let git = &git.plumbing();
-    let Ready { ours, left_out, .. } = ready;
-    if !swap(git, &merge.run_ref, (&ours, &commit), "mow: merge")? {
-        return Ok(MergeOutcome::Moved);
+/// Moves the reference to the merge, if it still is where it was; returns whether it was.
+pub fn land(git: &Git, merge: &Merge, ready: &Ready, commit: &str) -> Result<bool, MergeError> {
+    let moved = swap(&git.plumbing(), &merge.run_ref, (&ready.ours, commit), "mow: merge")?;
+    if moved {
+        failpoint::reach("merge.ref.moved");
     }
-    failpoint::reach("merge.ref.moved");
-    Ok(MergeOutcome::Merged { commit, left_out })
+    Ok(moved)
 }
 
 /// Keeps what was left out of a merge, as a commit on top of it; `None` when that is nothing.

@@ -295,10 +295,7 @@ fn mend(
     if !worktree.is_ancestor(&head, start)? {
         rescued.push(rescue::keep(&worktree, name, &head)?);
     }
-    let own = worktree.git_dir()?;
-    if own.join("rebase-merge").exists() || own.join("rebase-apply").exists() {
-        worktree.run(&["rebase", "--quit"])?;
-    }
+    rescued.extend(rescue::keep_ignored(&worktree, name, start)?);
     let mut args = vec!["checkout", "--quiet", "--force", "--no-track"];
     match is_new {
         true => args.extend(["-b", &prepare.branch, base]),
@@ -357,17 +354,9 @@ fn catch_up(
     if !worktree.is_ancestor(&head, base)? {
         return Ok(false);
     }
-    rescued.extend(rescue::reset_to(worktree, prepare.rescue_name(), "HEAD")?);
-    worktree.run(&["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", base])?;
+    rescued.extend(rescue::reset_to(worktree, prepare.rescue_name(), base)?);
     failpoint::reach("worktree.caught_up");
     Ok(true)
-}
-
-/// Returns whether somebody merges in a worktree, by hand, and has not finished.
-pub fn is_merging(path: &Path) -> bool {
-    let Ok(link) = fs::read_to_string(path.join(".git")) else { return false };
-    let own = link.trim_end().strip_prefix("gitdir: ");
-    own.is_some_and(|own| Path::new(own).join("MERGE_HEAD").exists())
 }
 
 /// Keeps the home of the worktrees out of git without touching the user's files.

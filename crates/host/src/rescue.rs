@@ -3,15 +3,22 @@
 //! A rescue is a commit on top of the worktree's last one. It is made with a private index, so
 //! neither files nor the user's index change. Its second parent, if any, holds what was staged and
 //! changed again afterwards. Doing it again finds the same rescue and makes no second one.
-//! Ignored files are neither kept nor removed; repositories inside the worktree are left alone.
+//! Ignored files are neither kept nor removed, unless they lie where a commit has a file;
+//! repositories inside the worktree are left alone.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::git::index::{Entry, PrivateIndex};
 use crate::git::{Git, GitError, locks, parse_names};
+use crate::in_progress;
 
+/// What the names of all rescues begin with.
+pub const PREFIX: &str = "refs/mow/rescue/";
 /// What commits of uncommitted work begin with.
 pub const UNCOMMITTED: &str = "Uncommitted work of ";
 /// How often another process may take the number that we were about to use.
@@ -54,8 +61,20 @@ pub struct Rescued {
     pub commit: String,
 }
 
+impl Rescued {
+    /// Returns the name by which people restore it.
+    pub fn short_name(&self) -> &str {
+        self.name.strip_prefix(PREFIX).unwrap_or(&self.name)
+    }
+}
+
 /// Keeps all that is not committed in a worktree; `None` when there is nothing.
 pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError> {
+    rescue_from(worktree, name, "HEAD")
+}
+
+/// Keeps all that is not committed in a worktree, and ignored files that a commit would write over.
+fn rescue_from(worktree: &Git, name: &str, commit: &str) -> Result<Option<Rescued>, RescueError> {
     let git = worktree.plumbing();
     let head = git.commit_of("HEAD")?;
     let head_tree = match &head {
@@ -63,10 +82,11 @@ pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError
         None => None,
     };
     let index = PrivateIndex::of_worktree(&git)?;
-    // An index in the middle of a merge cannot be written; what it holds is in the files, too.
-    let staged = index.git().ask(&["write-tree"])?;
-    let staged = staged.success.then(|| staged.text());
+    let staged = staged_tree(&git)?;
     add_all(&index)?;
+    for commit in ["HEAD", commit] {
+        add_in_the_way(&index, commit)?;
+    }
     let tree = index.write_tree()?;
     let mut parents: Vec<String> = head.into_iter().collect();
     if let Some(staged) =
@@ -83,6 +103,25 @@ pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError
     let commit = commit_tree(&git, &tree, &parents, &message)?;
     failpoint::reach("rescue.commit.made");
     keep(&git, name, &commit).map(Some)
+}
+
+/// Returns the ignored files that git would write over on its way to a commit, without a word.
+pub fn ignored_in_the_way(worktree: &Git, commit: &str) -> Result<Vec<String>, RescueError> {
+    let index = PrivateIndex::of_worktree(&worktree.plumbing())?;
+    add_all(&index)?;
+    Ok(parse_names(&in_the_way(index.git(), commit)?))
+}
+
+/// Keeps what is in a worktree if a commit would write over ignored files of it.
+pub fn keep_ignored(
+    worktree: &Git,
+    name: &str,
+    commit: &str,
+) -> Result<Option<Rescued>, RescueError> {
+    match ignored_in_the_way(worktree, commit)?.is_empty() {
+        true => Ok(None),
+        false => rescue_from(worktree, name, commit),
+    }
 }
 
 /// Keeps a commit from being forgotten; one that is kept under this name already is found again.
@@ -163,7 +202,8 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
         return Err(RescueError::NoCommit { commit: commit.to_owned() });
     };
     locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue(&git, name)?.into_iter().collect();
+    let mut kept: Vec<Rescued> = rescue_from(&git, name, &commit)?.into_iter().collect();
+    in_progress::quit(&git)?;
     if let Some(head) = git.commit_of("HEAD")?
         && !git.is_ancestor(&head, &commit)?
     {
@@ -190,7 +230,8 @@ pub fn bring_back(
 ) -> Result<Vec<Rescued>, RescueError> {
     let git = worktree.plumbing();
     locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue(&git, name)?.into_iter().collect();
+    let mut kept: Vec<Rescued> = rescue_from(&git, name, commit)?.into_iter().collect();
+    in_progress::quit(&git)?;
     let full = format!("refs/heads/{branch}");
     for tip in [git.commit_of("HEAD")?, git.commit_of(&full)?].into_iter().flatten() {
         if !git.is_ancestor(&tip, commit)? {
@@ -210,7 +251,7 @@ pub fn bring_back(
 }
 
 fn prefix(name: &str) -> String {
-    format!("refs/mow/rescue/{name}/")
+    format!("{PREFIX}{name}/")
 }
 
 /// Returns the references of this name and what they keep.
@@ -266,6 +307,64 @@ pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
         return Ok(());
     }
     Err(RescueError::Unreadable { worktree: git.dir().to_path_buf(), paths })
+}
+
+/// Puts ignored files into the index that lie where a commit has a file or a folder, for whoever goes
+/// to that commit writes over them.
+fn add_in_the_way(index: &PrivateIndex, commit: &str) -> Result<(), RescueError> {
+    let list = in_the_way(index.git(), commit)?;
+    if !list.is_empty() {
+        let add = ["--literal-pathspecs", "-c", "advice.addEmbeddedRepo=false", "add", "--force"];
+        let from = ["--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        index.git().run_with(&[&add[..], &from].concat(), &list)?;
+    }
+    Ok(())
+}
+
+/// Lists what lies where a commit has a file or a folder, and is not in the index.
+fn in_the_way(git: &Git, commit: &str) -> Result<Vec<u8>, GitError> {
+    if git.commit_of(commit)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let missing =
+        ["diff-index", "--cached", "--name-only", "--no-renames", "--diff-filter=D", "-z"];
+    let missing = git.run(&[&missing[..], &[commit]].concat())?.stdout;
+    let mut list = Vec::new();
+    for name in missing.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        if let Some(there) = first_there(git.dir(), Path::new(OsStr::from_bytes(name))) {
+            list.extend([there.as_os_str().as_bytes(), b"\0"].concat());
+        }
+    }
+    Ok(list)
+}
+
+/// Returns the path itself or the file that stands in place of a folder of it, if either is there.
+fn first_there<'a>(top: &Path, path: &'a Path) -> Option<&'a Path> {
+    let above: Vec<_> = path.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    let about = |path: &Path| top.join(path).symlink_metadata().ok();
+    above.into_iter().rev().find(|one| about(one).is_some_and(|it| *one == path || !it.is_dir()))
+}
+
+/// Returns what is staged, as a tree; files in conflict are taken as the last commit has them, for
+/// what a merge made of them is in the files.
+fn staged_tree(git: &Git) -> Result<Option<String>, GitError> {
+    let index = PrivateIndex::of_worktree(git)?;
+    let open = index.git().run(&["ls-files", "--unmerged", "-z"])?.stdout;
+    let (mut removed, mut set) = (BTreeSet::new(), Vec::new());
+    for line in open.split(|byte| *byte == 0) {
+        // Mode, object and stage stand before each name.
+        let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+        let (about, path) = (String::from_utf8_lossy(&line[..tab]), line[tab + 1..].to_vec());
+        removed.insert(path.clone());
+        if let [mode, object, "2"] = about.split(' ').collect::<Vec<_>>()[..] {
+            set.push(Entry { path, mode: mode.to_owned(), object: object.to_owned() });
+        }
+    }
+    if !removed.is_empty() {
+        index.edit(&removed.into_iter().collect::<Vec<_>>(), &set)?;
+    }
+    let tree = index.git().ask(&["write-tree"])?;
+    Ok(tree.success.then(|| tree.text()))
 }
 
 fn empty_tree(git: &Git) -> Result<String, GitError> {

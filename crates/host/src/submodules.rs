@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::git::{Git, GitError};
+use crate::rescue;
 
 /// How deep the name of a submodule may be.
 const DEPTH_MAX: usize = 8;
@@ -76,7 +77,7 @@ fn bring(from: &Path, to: &Path, name: &str) -> Result<(), GitError> {
     for (commit, reference) in heads.lines().filter_map(|line| line.split_once(' ')) {
         if reference == "HEAD" || reference.starts_with("refs/heads/") || reference == "refs/stash"
         {
-            refspecs.push(format!("{reference}:refs/mow/rescue/{name}/{commit}"));
+            refspecs.push(format!("{reference}:{}{name}/{commit}", rescue::PREFIX));
         }
     }
     refspecs.sort_by(|a, b| a.rsplit('/').next().cmp(&b.rsplit('/').next()));

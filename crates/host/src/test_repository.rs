@@ -31,6 +31,8 @@ impl Repository {
             ("user.name", "Tester"),
             ("user.email", "tester@example.com"),
             ("commit.gpgsign", "false"),
+            // It would go on beside the tests.
+            ("maintenance.auto", "false"),
         ] {
             git.run(&["config", key, value]).unwrap();
         }

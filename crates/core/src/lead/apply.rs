@@ -83,7 +83,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
                 track.deaths += 1;
             }
         }
-        Event::Noted { .. } => {}
+        Event::Told { .. } | Event::Noted { .. } => {}
         Event::Spent { phase, spent } => pay(lead, *phase, spent),
         Event::Asked { item } => ask(lead, item),
         Event::Answered { item, text } => answer(lead, *item, text),

@@ -53,6 +53,7 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
         Input::Finished { id, outcome } => draft.finish(*id, outcome),
         Input::Command { seq, command } => draft.obey(*seq, command),
         Input::Hold(hold) => draft.hold(*hold),
+        Input::Told { text } => draft.events.push(Event::Told { text: text.clone() }),
         Input::Noted { phase, text } => draft.note(*phase, text),
         Input::Spent { phase, spent } => draft.pay(*phase, spent),
     }

@@ -160,6 +160,11 @@ pub enum Input {
     },
     /// Nothing new shall be started.
     Hold(Hold),
+    /// Something that was done which people should know.
+    Told {
+        /// What.
+        text: String,
+    },
     /// Something about a phase that people should know early.
     Noted {
         /// Which.
@@ -261,6 +266,11 @@ pub enum Event {
     Died {
         /// Whose.
         phase: PhaseNumber,
+    },
+    /// Something that was done which people should know; it changes nothing.
+    Told {
+        /// What.
+        text: String,
     },
     /// Something about a phase that people should know early; it changes nothing.
     Noted {
@@ -375,6 +385,9 @@ pub enum Effect {
         /// What the phase has cost so far: an agent may have to settle conflicts.
         #[serde(default, skip_serializing_if = "Money::is_none")]
         spent: Money,
+        /// Whether no agent may do that, since nothing new is to be started.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        alone: bool,
     },
     /// Bring the target branch to where the run is.
     Follow {

@@ -42,8 +42,9 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
             };
             draft.move_to(phase, Status::Merging, &why);
             let commit = track.commit.clone().unwrap_or_default();
-            let (attempt, onto, spent) = (track.attempt, lead.tip.clone(), track.spent);
-            draft.intend(Effect::Merge { phase, attempt, commit, onto, spent });
+            let (attempt, onto) = (track.attempt, lead.tip.clone());
+            let (spent, alone) = (track.spent, lead.breaker);
+            draft.intend(Effect::Merge { phase, attempt, commit, onto, spent, alone });
         }
         Some(Next::Start(phase)) => start(&mut draft, phase),
         Some(Next::LookAhead(phase, through)) => draft.look_ahead(phase, through),

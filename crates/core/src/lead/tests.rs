@@ -483,7 +483,7 @@ fn merges_of_older_journals_can_be_read() {
     let old = r#"{"effect":"merge","phase":"1","attempt":1,"commit":"p1","onto":"c0"}"#;
     let (commit, onto) = ("p1".to_owned(), "c0".to_owned());
     let (phase, spent) = (number("1"), Money::default());
-    let effect = Effect::Merge { phase, attempt: 1, commit, onto, spent };
+    let effect = Effect::Merge { phase, attempt: 1, commit, onto, spent, alone: false };
     assert_eq!(serde_json::from_str::<Effect>(old).unwrap(), effect);
     assert_eq!(serde_json::to_string(&effect).unwrap(), old);
 }

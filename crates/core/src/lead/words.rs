@@ -69,6 +69,7 @@ impl Event {
             },
             Self::Unhalted { phase } => format!("phase {phase} shall go on after all"),
             Self::Died { phase } => format!("phase {phase}: its worker died"),
+            Self::Told { text } => text.clone(),
             Self::Noted { phase, text } => format!("phase {phase}: {text}"),
             Self::Spent { phase, spent } => format!("phase {phase}: {}", spent.sentence()),
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),

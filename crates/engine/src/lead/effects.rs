@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mow_core::lead::{Effect, Outcome};
@@ -15,8 +15,7 @@ use mow_store::worktree_home::worktrees_lock;
 
 use super::foresight::{Waiting, foresee};
 use super::merge::Phase;
-use super::steady::{Found, Steady};
-use super::watched::Watched;
+use super::run_ref::RunRef;
 use super::world::Wake;
 use crate::EngineError;
 use crate::site::Site;
@@ -36,7 +35,7 @@ pub(super) struct Hands {
 
 impl Hands {
     pub(super) fn new(site: Arc<Site>, sender: Sender<Wake>) -> Self {
-        let repository = Arc::new(Repository::new(&site));
+        let repository = Arc::new(Repository::new(&site, sender.clone()));
         Self { site, sender, repository }
     }
 
@@ -60,12 +59,6 @@ impl Hands {
                 | Effect::Prepare { .. } => act(),
                 _ => repository.alone(act),
             };
-            for (phase, spent) in repository.take_spent() {
-                sender.send(Wake::Spent(phase, spent)).ok();
-            }
-            for text in repository.take_told() {
-                sender.send(Wake::Warn(text)).ok();
-            }
             let outcome = done.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() });
             sender.send(Wake::Finished(id, outcome)).ok();
         };
@@ -104,25 +97,15 @@ impl Hands {
 pub(super) struct Repository {
     ours: Mutex<()>,
     all: PathBuf,
-    watched: Mutex<Watched>,
-    pub(super) steady: Steady,
-    /// What agents used for merges, until somebody writes it down.
-    spent: Mutex<Vec<(PhaseNumber, Spent)>>,
-    /// What people should know, until somebody says it.
-    told: Mutex<Vec<String>>,
+    pub(super) run_ref: RunRef,
+    /// Who writes down what is found and used meanwhile.
+    sender: Sender<Wake>,
 }
 
 impl Repository {
-    pub(super) fn new(site: &Site) -> Self {
+    pub(super) fn new(site: &Site, sender: Sender<Wake>) -> Self {
         let (ours, all) = (Mutex::default(), worktrees_lock(&site.project));
-        Self {
-            ours,
-            all,
-            watched: Mutex::default(),
-            steady: Steady::default(),
-            spent: Mutex::default(),
-            told: Mutex::default(),
-        }
+        Self { ours, all, run_ref: RunRef::default(), sender }
     }
 
     /// Makes sure that the run's ref stands where the lead left it.
@@ -132,34 +115,15 @@ impl Repository {
         git: &Git,
         onto: &str,
     ) -> Result<(), EngineError> {
-        match self.steady.look(site, git, onto)? {
-            Found::Steady => {}
-            Found::New => self.watched().moved(None, onto),
-            Found::MovedBack(told) => {
-                self.told.lock().unwrap_or_else(PoisonError::into_inner).push(told);
-            }
+        if let Some(told) = self.run_ref.look(site, git, onto)? {
+            self.sender.send(Wake::Told(told)).ok();
         }
         Ok(())
     }
 
-    /// Takes what people should know since this was asked last.
-    fn take_told(&self) -> Vec<String> {
-        std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Notes what an agent used.
     pub(super) fn spend(&self, phase: PhaseNumber, spent: Spent) {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner).push((phase, spent));
-    }
-
-    /// Takes what agents used since this was asked last.
-    pub(super) fn take_spent(&self) -> Vec<(PhaseNumber, Spent)> {
-        std::mem::take(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns what is known of the run's ref.
-    pub(super) fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sender.send(Wake::Spent(phase, spent)).ok();
     }
 
     /// Does something while nobody else changes the repository.
@@ -191,8 +155,8 @@ fn perform(
             process::end_token(&token, END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
             Ok(Outcome::Done)
         }
-        Effect::Merge { phase, attempt, commit, onto, spent } => {
-            let phase = Phase::new(site, phase, *attempt, *spent)?;
+        Effect::Merge { phase, attempt, commit, onto, spent, alone } => {
+            let phase = Phase::new(site, phase, *attempt, *spent)?.alone(*alone);
             super::merge::merge(&phase, [commit, onto], repository)
         }
         Effect::Follow { target, commit } => super::merge::follow(site, target, commit, repository),

@@ -4,6 +4,7 @@
 //! followed; what a crash left of it is taken up by the next merge by hand.
 
 use std::path::Path;
+use std::sync::mpsc;
 
 use mow_core::lead::{Clash, Outcome};
 use mow_core::money::{Money, Spent};
@@ -15,7 +16,9 @@ use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 
 use super::effects::Repository;
-use super::merge::{Phase, clashes, follow, host, run_ref};
+use super::merge::{Phase, clashes, follow, host};
+use super::run_ref::run_ref;
+use super::world::Wake;
 use super::{take_lead, target, trial};
 use crate::EngineError;
 use crate::site::Site;
@@ -91,7 +94,8 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
         return Ok(handled);
     }
     begin(&site, &git, &tip)?;
-    let free = Repository::new(&site);
+    let (sender, news) = mpsc::channel();
+    let free = Repository::new(&site, sender);
     for number in job.phases {
         let branch = site.worktree(number)?.branch;
         let head = head_of(&git, &branch)?;
@@ -100,8 +104,16 @@ pub fn by_hand(job: ByHand<'_>) -> Result<Handled, EngineError> {
         let outcome = phase(&site, number)?.merge(&head, (None, None), &free)?;
         handled.phases.push((*number, branch, told(outcome, is_in)));
     }
-    handled.spent = free.take_spent();
-    end(&site, &git, handled)
+    end(&site, &git, &mut handled, &free)?;
+    handled.spent = news.try_iter().filter_map(spent).collect();
+    Ok(handled)
+}
+
+fn spent(news: Wake) -> Option<(PhaseNumber, Spent)> {
+    match news {
+        Wake::Spent(phase, spent) => Some((phase, spent)),
+        _ => None,
+    }
 }
 
 fn phase<'a>(site: &'a Site, number: &'a PhaseNumber) -> Result<Phase<'a>, EngineError> {
@@ -143,11 +155,16 @@ fn begin(site: &Site, git: &Git, tip: &str) -> Result<(), EngineError> {
 }
 
 /// Lets the branch follow; the reference goes when it has.
-fn end(site: &Site, git: &Git, mut handled: Handled) -> Result<Handled, EngineError> {
+fn end(
+    site: &Site,
+    git: &Git,
+    handled: &mut Handled,
+    free: &Repository,
+) -> Result<(), EngineError> {
     trial::clear(site)?;
     let name = run_ref(site);
-    let Some(tip) = git.commit_of(&name)? else { return Ok(handled) };
-    match follow(site, &handled.target, &tip, &Repository::new(site))? {
+    let Some(tip) = git.commit_of(&name)? else { return Ok(()) };
+    match follow(site, &handled.target, &tip, free)? {
         Outcome::Refused { reason, command } => handled.behind = Some((reason, command)),
         Outcome::Failed { reason } => handled.behind = Some((reason, String::new())),
         _ => {
@@ -162,7 +179,7 @@ fn end(site: &Site, git: &Git, mut handled: Handled) -> Result<Handled, EngineEr
             }
         }
     }
-    Ok(handled)
+    Ok(())
 }
 
 /// Says what would come of merging the phases, each on top of those before it.

@@ -8,8 +8,8 @@ use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
 use mow_host::follow::{self, Followed, quoted};
 use mow_host::git::Git;
+use mow_host::in_progress::is_merging;
 use mow_host::merge::{self, Conflict, Known, Merge, MergeOutcome, Overlaid, Planned, Ready};
-use mow_host::phase_worktree::is_merging;
 use mow_host::{rescue, submodules};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::{phase_dirs, planning_copy, planning_join};
@@ -18,6 +18,7 @@ use serde_json::json;
 use super::effects::Repository;
 use super::prepare::{change_manifest, is_newer, release};
 use super::proof::{self, Claim, Proven};
+use super::run_ref::run_ref;
 use super::trial::Trial;
 use crate::EngineError;
 use crate::clock::now_text;
@@ -28,11 +29,6 @@ const TRIES_MAX: usize = 5;
 /// The planning files that only the lead writes.
 const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
 
-/// Returns the ref that a run merges onto.
-pub(super) fn run_ref(site: &Site) -> String {
-    format!("refs/mow/run/{}/target", site.run.run())
-}
-
 /// A phase to merge.
 pub(super) struct Phase<'a> {
     site: &'a Site,
@@ -41,6 +37,8 @@ pub(super) struct Phase<'a> {
     pub(super) place: Place,
     /// What it has cost so far; each try of its merge may add to that.
     spent: Cell<Money>,
+    /// Whether no agent may be started for it.
+    alone: bool,
 }
 
 /// Merges a phase, unless that was done before, and notes that it is merged.
@@ -58,7 +56,7 @@ pub(super) fn merge(
         Ok(proven) => proven,
         Err(reason) => return Ok(Outcome::Refuted { reason }),
     };
-    let target = repository.watched().take(**number, *attempt);
+    let target = repository.run_ref.place_without(**number, *attempt);
     let known = target.zip(touched).map(|(target, touched)| Known { target, touched });
     let outcome = phase.merge(&commit, (known, Some(onto)), repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
@@ -75,7 +73,13 @@ impl<'a> Phase<'a> {
         attempt: u32,
         spent: Money,
     ) -> Result<Self, EngineError> {
-        Ok(Self { site, number, attempt, place: site.worktree(number)?, spent: Cell::new(spent) })
+        let (place, spent) = (site.worktree(number)?, Cell::new(spent));
+        Ok(Self { site, number, attempt, place, spent, alone: false })
+    }
+
+    /// Says whether no agent may be started for it.
+    pub(super) fn alone(self, alone: bool) -> Self {
+        Self { alone, ..self }
     }
 
     /// Merges the phase onto the run's ref, which has to stand where the lead left it; by hand it may
@@ -119,16 +123,15 @@ impl<'a> Phase<'a> {
             if let Some(reason) = self.check(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
-            let landed = repository.alone(|| {
-                if onto.is_some() && !repository.steady.is_at(&ready.ours) {
-                    return Ok(None);
-                }
+            let swap = || {
                 let note = self.keep(&git, &ready, &sealed)?;
-                let commit = land(self.site, (&git, &job), (ready, sealed), repository)?;
-                Ok(commit.map(|commit| Outcome::Merged { commit, note }))
-            })?;
-            if let Some(merged) = landed {
-                return Ok(merged);
+                let is_landed = merge::land(&git, &job, &ready, &sealed).map_err(host)?;
+                Ok(is_landed.then_some(note))
+            };
+            let moves = (&*ready.ours, &*sealed);
+            let landed = repository.alone(|| repository.run_ref.advance(self.site, moves, swap))?;
+            if let Some(note) = landed {
+                return Ok(Outcome::Merged { commit: sealed, note });
             }
         }
         let reason = format!("{} was moved by somebody else, again and again", job.run_ref);
@@ -166,9 +169,9 @@ impl<'a> Phase<'a> {
     }
 
     fn trial(&self) -> Trial<'_> {
-        let Self { site, number, attempt, place, spent } = self;
+        let Self { site, number, attempt, place, spent, alone } = self;
         let (phase, worktree) = (Some(*number), Some(place.path.as_path()));
-        Trial { site, phase, attempt: *attempt, worktree, spent }
+        Trial { site, phase, attempt: *attempt, worktree, spent, alone: *alone }
     }
 
     /// Lets the role for conflicts settle them, if there is one; otherwise says how a person can.
@@ -223,7 +226,7 @@ impl<'a> Phase<'a> {
             merge::keep_left_out(git, (branch, &ready.theirs), sealed, left).map_err(host)?;
         let mut notes = Vec::new();
         if let Some(kept) = kept {
-            let name = kept.name.strip_prefix("refs/mow/rescue/").unwrap_or(&kept.name);
+            let name = kept.short_name();
             let left = left.join(", ");
             notes.push(format!("left out of the merge: {left} (mow rescue restore {name})"));
         }
@@ -294,25 +297,6 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
     Ok(())
 }
 
-/// Moves the run's ref to a merge; `None` when somebody else has moved it.
-fn land(
-    site: &Site,
-    (git, job): (&Git, &Merge),
-    (ready, sealed): (Ready, String),
-    repository: &Repository,
-) -> Result<Option<String>, EngineError> {
-    let ours = ready.ours.clone();
-    repository.steady.intend(site, &sealed)?;
-    match merge::land(git, job, ready, sealed).map_err(host)? {
-        MergeOutcome::Merged { commit, .. } => {
-            repository.steady.moved(&commit);
-            repository.watched().moved(Some(&ours), &commit);
-            Ok(Some(commit))
-        }
-        _ => Ok(None),
-    }
-}
-
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
 ///
 /// Where people have committed to the branch meanwhile, their work is merged first.
@@ -325,13 +309,14 @@ pub(super) fn follow(
     let git = Git::new(site.top());
     let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
     let moved = match theirs {
-        Some(theirs) if repository.watched().is_before(&theirs, commit) => None,
+        Some(theirs) if repository.run_ref.is_before(&theirs, commit) => None,
         Some(theirs) if !git.is_ancestor(&theirs, commit)? => Some(theirs),
         _ => None,
     };
     let merged = match moved {
         Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
-            match take_in((site, repository), &git, (target, commit), &theirs)? {
+            repository.look_at_ref(site, &git, commit)?;
+            match take_in(site, target, &theirs, repository)? {
                 Ok(merged) => {
                     failpoint::reach("follow.taken_in");
                     Some(merged)
@@ -359,12 +344,12 @@ pub(super) fn follow(
 
 /// Merges what people have committed to the branch onto the run's ref.
 fn take_in(
-    (site, repository): (&Site, &Repository),
-    git: &Git,
-    (target, onto): (&str, &str),
+    site: &Site,
+    target: &str,
     theirs: &str,
+    repository: &Repository,
 ) -> Result<Result<String, Outcome>, EngineError> {
-    repository.look_at_ref(site, git, onto)?;
+    let git = &Git::new(site.top());
     let job = Merge {
         run_ref: run_ref(site),
         branch_commit: theirs.to_owned(),
@@ -391,16 +376,18 @@ fn take_in(
         Planned::Not(_) => return refused(format!("{} was moved", run_ref(site))),
     };
     let sealed = merge::seal(git, &job, &ready).map_err(host)?;
-    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent: &Cell::default() };
+    let spent = &Cell::default();
+    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent, alone: true };
     if let Some(command) = trial.verify_command()?
         && let Some(why) = trial.verify(&command, &sealed, &ready.tree)?
     {
         return refused(format!("with what is new on {target}, {why}"));
     }
-    let is_own = repository.steady.is_at(&ready.ours);
-    match is_own.then(|| land(site, (git, &job), (ready, sealed), repository)).transpose()? {
-        Some(Some(commit)) => Ok(Ok(commit)),
-        _ => refused(format!("{} was moved by somebody else", run_ref(site))),
+    repository.run_ref.take_in();
+    let land = || Ok(merge::land(git, &job, &ready, &sealed).map_err(host)?.then_some(()));
+    match repository.run_ref.advance(site, (&ready.ours, &sealed), land)? {
+        Some(()) => Ok(Ok(sealed)),
+        None => refused(format!("{} was moved by somebody else", run_ref(site))),
     }
 }
 
@@ -452,13 +439,12 @@ pub(super) fn close(
     let Overlaid { ours, commit } =
         merge::overlay(&git, &name, &overlay, &message).map_err(host)?;
     if ours != commit {
-        let is_own = repository.steady.is_at(&ours);
-        repository.steady.intend(site, &commit)?;
-        if !is_own || !merge::advance(&git, &name, (&ours, &commit)).map_err(host)? {
+        let moves = (&*ours, &*commit);
+        let swap = || Ok(merge::advance(&git, &name, moves).map_err(host)?.then_some(()));
+        repository.run_ref.advance(site, moves, swap)?.ok_or_else(|| {
             let again = format!("mow run closes {} once more", site.run.run());
-            return Err(EngineError::refused(format!("{name} was moved by somebody else"), again));
-        }
-        repository.steady.moved(&commit);
+            EngineError::refused(format!("{name} was moved by somebody else"), again)
+        })?;
         failpoint::reach("overlay.ref.moved");
     }
     failpoint::reach("close.ended");

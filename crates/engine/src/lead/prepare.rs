@@ -10,7 +10,7 @@ use mow_host::follow::quoted;
 use mow_host::git::Git;
 use mow_host::life;
 use mow_host::phase_worktree::{self, Prepare, Prepared};
-use mow_host::rescue;
+use mow_host::{in_progress, rescue};
 use mow_store::claims::{self, Claim, Claims, Taken};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
@@ -99,16 +99,18 @@ fn furnish(
 /// A merge that somebody has begun there by hand is left alone.
 fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
     let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
-    if phase_worktree::is_merging(&place.path) {
+    if in_progress::is_merging(&place.path) {
         let how = format!("git -C {path} commit, or git -C {path} merge --abort");
         return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
     }
+    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
+    rescue::keep_ignored(git, branch, base).map_err(failed)?;
     let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
     if answer.success {
         return Ok(None);
     }
     let files = git.conflicts()?;
-    if phase_worktree::is_merging(&place.path) {
+    if in_progress::is_merging(&place.path) {
         git.run(&["merge", "--abort"])?;
     }
     if files.is_empty() {
@@ -327,12 +329,13 @@ fn apply_stash(
     phase: &PhaseNumber,
     stash: &str,
 ) -> Result<(), EngineError> {
+    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
+    rescue::keep_ignored(git, &place.branch, stash).map_err(failed)?;
     let apply = ["stash", "apply", "--quiet", stash];
     if git.ask(&apply)?.success {
         return Ok(());
     }
-    rescue::reset_to(git, &place.branch, "HEAD")
-        .map_err(|error| EngineError::Host(error.into()))?;
+    rescue::reset_to(git, &place.branch, "HEAD").map_err(failed)?;
     let again = git.ask(&apply)?;
     if again.success {
         return Ok(());

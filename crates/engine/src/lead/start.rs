@@ -10,7 +10,6 @@ use mow_host::process::{self, StartWorker};
 use mow_store::journal::{Journal, Tail};
 
 use super::effects::Repository;
-use super::merge::run_ref;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::site::Site;
@@ -33,7 +32,7 @@ pub(super) fn start(
     let tip = git.commit_of(&format!("refs/heads/{}", site.worktree(phase)?.branch))?;
     // A branch with commits of earlier attempts may have been merged before.
     if tip.as_ref() == Some(&brief.base) {
-        repository.watched().start(*phase, attempt, git.commit_of(&run_ref(site))?);
+        repository.run_ref.start(*phase, attempt);
     }
     let header = site.run.inbox_header(phase, attempt);
     let (mut inbox, told) = Journal::open(&site.run.worker_inbox(phase, attempt), &header)?;

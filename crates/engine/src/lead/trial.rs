@@ -41,6 +41,8 @@ pub(super) struct Trial<'a> {
     pub(super) worktree: Option<&'a Path>,
     /// What the phase has cost so far.
     pub(super) spent: &'a Cell<Money>,
+    /// Whether no agent may be started for it.
+    pub(super) alone: bool,
 }
 
 /// Who settles conflicts.
@@ -104,7 +106,7 @@ impl Trial<'_> {
         (files, repository): (&[Conflict], &Repository),
     ) -> Result<Result<Ready, String>, EngineError> {
         if let Resolver::Agent(_) = resolver
-            && let Some(why) = self.over_budget()?
+            && let Some(why) = self.why_nobody_is_asked()?
         {
             return Ok(Err(format!("the {RESOLVER} was not asked, {why}")));
         }
@@ -159,7 +161,7 @@ impl Trial<'_> {
             self.phase.map_or("merge".to_owned(), |phase| format!("phase-{}", phase.padded()));
         let kept = rescue::rescue(git, &name).map_err(|e| EngineError::Host(e.into()))?;
         let kept = kept.map_or(String::new(), |kept| {
-            let name = kept.name.strip_prefix("refs/mow/rescue/").unwrap_or(&kept.name);
+            let name = kept.short_name();
             format!("; what it did is kept: mow rescue restore {name}")
         });
         Ok(Err(format!("the {RESOLVER} did not settle it, {problem}{kept}")))
@@ -201,6 +203,13 @@ impl Trial<'_> {
         self.site.run.create()?;
         let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
         shell::run(&job, &stop, &mut |_| {}).map_err(|error| EngineError::Host(error.into()))
+    }
+
+    fn why_nobody_is_asked(&self) -> Result<Option<String>, EngineError> {
+        if self.alone {
+            return Ok(Some("since nothing new is started (see mow inbox)".to_owned()));
+        }
+        self.over_budget()
     }
 
     /// Says that the phase has used what it may.

@@ -43,8 +43,10 @@ pub(super) enum Wake {
     Gone(PhaseNumber, u32),
     /// The planning files are drawn, or could not be.
     Drawn,
-    /// Something that people should know.
+    /// Something that people should know now.
     Warn(String),
+    /// Something that was done which people should know.
+    Told(String),
     /// Something about a phase that people should know early.
     Noted(PhaseNumber, String),
     /// What an agent used that worked for the lead.
@@ -261,14 +263,18 @@ impl<'a> LeadWorld<'a> {
         Ok(())
     }
 
+    /// Says that somebody has removed the run, if that is so.
+    pub(super) fn gone(&self) -> Option<EngineError> {
+        let what = || format!("{} is gone, and with it the run", self.site.run.path().display());
+        let is_gone = !self.site.run.journal().exists();
+        is_gone.then(|| EngineError::refused(what(), "mow run begins a new one"))
+    }
+
     /// Reads what has changed in files.
     fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.bell.reset();
-        if !self.site.run.journal().exists() {
-            return Err(EngineError::refused(
-                format!("{} is gone, and with it the run", self.site.run.path().display()),
-                "mow run begins a new one",
-            ));
+        if let Some(gone) = self.gone() {
+            return Err(gone);
         }
         let commands = self.commands.poll().unwrap_or_else(|error| {
             self.warn(format!("no commands can be taken: {}", EngineError::from(error).sentence()));
@@ -407,6 +413,7 @@ impl World<Lead> for LeadWorld<'_> {
                     self.warn_undrawn(drawn);
                 }
                 Wake::Warn(text) => self.warn(text),
+                Wake::Told(text) => inputs.push(Input::Told { text }),
                 Wake::Spent(phase, spent) => inputs.push(Input::Spent { phase, spent }),
                 Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
             }

@@ -3,21 +3,39 @@
 //!
 //! What it did beyond that is kept under a rescue ref, and the worktree goes back to where it was.
 
-use mow_host::custody::{Settings, moved_by, moved_silently, reflog_length};
-use mow_host::git::Git;
+use mow_core::worker::Input;
+use mow_host::custody::{
+    IndexStamp, Settings, holdings, index_stamp, lost, moved_by, moved_silently, moved_unlogged,
+    reflog_length,
+};
+use mow_host::git::{Git, Refs};
 use mow_host::rescue;
 
 use super::desk::Desk;
 use crate::EngineError;
 use crate::custody;
 
+/// How many things are named.
+const NAMED_MAX: usize = 5;
+
 /// How a repository was before an agent ran.
 #[derive(Clone, Debug)]
 pub(super) struct Before {
     pub(super) head: String,
     settings: Settings,
-    /// The branch in the root, and how long its reflog was.
-    root: Option<(u64, String)>,
+    root: Option<Root>,
+    /// What references held.
+    pub(super) holdings: Refs,
+    index: IndexStamp,
+}
+
+/// The branch in the root.
+#[derive(Clone, Debug)]
+struct Root {
+    branch: String,
+    commit: Option<String>,
+    /// How long its reflog was.
+    length: u64,
 }
 
 impl Desk {
@@ -38,10 +56,16 @@ impl Desk {
     pub(super) fn before(&self) -> Result<Before, EngineError> {
         let git = self.git();
         let root = match Git::new(self.site.top()).current_branch()? {
-            Some(branch) => Some((reflog_length(&git, &branch)?, branch)),
+            Some(branch) => Some(Root {
+                commit: git.commit_of(&format!("refs/heads/{branch}"))?,
+                length: reflog_length(&git, &branch)?,
+                branch,
+            }),
             None => None,
         };
-        Ok(Before { head: self.head()?, settings: custody::settings(&git)?, root })
+        let (head, settings) = (self.head()?, custody::settings(&git)?);
+        let (holdings, index) = (holdings(&git)?, index_stamp(&git)?);
+        Ok(Before { head, settings, root, holdings, index })
     }
 
     /// Returns how the branch was moved since this worker left it, if it was.
@@ -60,10 +84,14 @@ impl Desk {
             let message = format!("{} is gone, or no worktree any more", self.worktree.display());
             return Err(EngineError::refused(message, "mow run makes it again"));
         }
+        self.keep_lost(&before.holdings)?;
         let (git, head) = (self.git(), self.head()?);
         let on = git.current_branch()?.unwrap_or_else(|| "no branch".to_owned());
         if on != self.branch {
             return Ok(Some(format!("it left the branch {} and is on {on}", self.branch)));
+        }
+        if index_stamp(&git)? != before.index {
+            self.trust().index_doubted = true;
         }
         let has_committed = head != before.head;
         if has_committed && !git.is_ancestor(&before.head, &head)? {
@@ -78,13 +106,38 @@ impl Desk {
         }
     }
 
+    /// Keeps what references held that are gone, and tells it: who deleted them cannot be known.
+    pub(super) fn keep_lost(&self, before: &Refs) -> Result<(), EngineError> {
+        let lost = lost(&self.git(), before)?;
+        let name = self.rescue_name("deleted");
+        for one in &lost {
+            let kept = rescue::keep(&self.git(), &name, &one.commit);
+            kept.map_err(|error| EngineError::Host(error.into()))?;
+        }
+        if !lost.is_empty() {
+            let named: Vec<_> = lost.iter().take(NAMED_MAX).map(|one| &*one.holder).collect();
+            let more = match lost.len() - named.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            let what = named.join(", ");
+            let text = format!("deleted while an agent worked, and kept: {what}{more}");
+            self.tell(Input::Noted { text: format!("{text} (mow rescue list)") });
+        }
+        Ok(())
+    }
+
     /// Returns where an agent put commits that do not belong there.
     fn strayed(&self, head: Option<&str>, before: &Before) -> Result<Option<String>, EngineError> {
         let protected = self.protected()?;
         let mut strayed = moved_by(&self.git(), &self.reflog_word(), &protected)?;
-        if let Some((length, branch)) = &before.root {
-            let silently = moved_silently(&self.git(), branch, *length)?;
-            strayed.extend(silently.map(|commit| (branch.clone(), commit)));
+        if let Some(Root { branch, commit, length }) = &before.root {
+            let from = (branch.as_str(), commit.as_deref());
+            let moved = match moved_silently(&self.git(), branch, *length)? {
+                None => moved_unlogged(&self.git(), &self.reflog_word(), from)?,
+                some => some,
+            };
+            strayed.extend(moved.map(|commit| (branch.clone(), commit)));
         }
         if let Some(head) = head {
             let args = ["for-each-ref", "--format=%(refname)", "--contains", head];

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
 use mow_host::commit::{self, Paths};
+use mow_host::custody::{holdings, holds_head};
+use mow_host::git::NO_REPLACE_VARIABLE;
 use mow_host::scratch;
 use mow_host::shell::End;
 use mow_store::disk;
@@ -18,6 +20,7 @@ use super::desk::{Desk, Script, complaint};
 use super::task::one_line;
 use crate::EngineError;
 use crate::clock::Clock;
+use crate::custody;
 
 /// Some checks to run.
 pub(super) struct Checks<'a> {
@@ -108,8 +111,17 @@ impl Desk {
         (label, top): (&str, Option<&Path>),
         env: &[(&str, String)],
     ) -> Result<Option<String>, EngineError> {
+        // No check is about something that merely stands for what is committed.
+        let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
+        let env = &[env, &own].concat();
+        let (before, held) = (custody::settings(&self.git())?, holdings(&self.git())?);
         let end =
             self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
+        // What agents wrote runs here, and may do no more than they may themselves.
+        self.keep_lost(&held)?;
+        if let Some(text) = custody::meddled(&self.git(), &before)? {
+            return Ok(Some(text));
+        }
         let printed = disk::read(&self.log(label))?.unwrap_or_default();
         let evidence = Evidence {
             commit: tip.commit.clone(),
@@ -175,6 +187,9 @@ impl Desk {
     /// Returns whether all code is committed.
     fn is_clean(&self) -> Result<bool, EngineError> {
         let planning = self.planning_below_top();
+        if self.trust().index_doubted && !holds_head(&self.git(), &planning)? {
+            return Ok(false);
+        }
         if commit::is_clean(&self.git(), &Paths::AllBut(planning.clone())) == Some(true) {
             return Ok(true);
         }

@@ -64,6 +64,7 @@ impl Desk {
         let played = play()?;
         failpoint::reach("role.ran");
         self.restore_papers(&guarded)?;
+        self.keep_lost(&before.holdings)?;
         if let Played::Ended(Outcome::Interrupted) = played {
             return Ok(Outcome::Interrupted);
         }

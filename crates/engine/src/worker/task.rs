@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use mow_core::worker::{Outcome, Role};
 use mow_host::commit::{self, Paths};
 use mow_host::shell::End;
-use mow_host::{phase_worktree, rescue};
+use mow_host::{in_progress, rescue};
 use mow_store::plan::Task;
 
 use super::desk::{Desk, Script, complaint};
@@ -141,10 +141,10 @@ impl Desk {
     ) -> Result<Option<String>, EngineError> {
         let git = self.git();
         let name = self.rescue_name(what);
-        if phase_worktree::is_merging(&self.worktree) {
+        if in_progress::is_anything(&git)? {
             // Otherwise the task's commit would end that merge, and undo what it merged.
             rescue::rescue(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
-            git.plumbing().run(&["merge", "--quit"])?;
+            in_progress::quit(&git)?;
         }
         let planning = self.planning_below_top();
         if paths.is_empty()

@@ -45,6 +45,9 @@ pub(super) struct Trust {
     pub(super) recovered: bool,
     /// Plans of which something was said already.
     pub(super) noted: BTreeSet<String>,
+    /// Whether an agent may have written into the index of the worktree: what that says about files
+    /// need not be true.
+    pub(super) index_doubted: bool,
 }
 
 impl Trust {
@@ -67,6 +70,8 @@ impl Trust {
             made: Vec::new(),
             recovered: false,
             noted: BTreeSet::new(),
+            // Earlier attempts may have left anything.
+            index_doubted: brief.attempt > 1,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use gix::index::Entry;
-use gix::index::entry::{Flags, Mode};
+use gix::index::entry::Flags;
 
 use super::{Git, GitError, plain};
 
@@ -14,11 +14,31 @@ use super::{Git, GitError, plain};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flagged {
     pub(crate) path: String,
-    /// Whether it is a file to read; not a link, nor a repository.
-    pub(crate) is_file: bool,
+    pub(crate) kind: Kind,
     pub(crate) object: String,
     /// Whether it need not be there at all.
     pub(crate) is_skipped: bool,
+}
+
+/// What git knows a file as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Executable,
+    Link,
+    /// A repository of its own, of which git knows a commit.
+    Repository,
+}
+
+impl Kind {
+    fn of(mode: u32) -> Self {
+        match mode {
+            0o100_755 => Self::Executable,
+            0o120_000 => Self::Link,
+            0o160_000 => Self::Repository,
+            _ => Self::File,
+        }
+    }
 }
 
 /// Lists the files whose changes git was told not to see.
@@ -37,7 +57,7 @@ fn parse_line(line: &[u8]) -> Option<Flagged> {
     let (about, path) = text.split_once('\t')?;
     Some(Flagged {
         path: path.to_owned(),
-        is_file: about.trim_start().starts_with("100"),
+        kind: Kind::of(u32::from_str_radix(about.split_whitespace().next()?, 8).ok()?),
         object: about.split_whitespace().nth(1)?.to_owned(),
         is_skipped: tag.eq_ignore_ascii_case(&b's'),
     })
@@ -49,7 +69,7 @@ fn read(index: &Path) -> Option<Vec<Flagged>> {
     let told = |entry: &&Entry| entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
     let flagged = |entry: &Entry| Flagged {
         path: entry.path(&index).to_string(),
-        is_file: matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE),
+        kind: Kind::of(entry.mode.bits()),
         object: entry.id.to_string(),
         is_skipped: entry.flags.contains(Flags::SKIP_WORKTREE),
     };

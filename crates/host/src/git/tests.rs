@@ -1,6 +1,7 @@
 //! Real git in a directory of its own.
 
 use super::{Answer, Git, GitError};
+use crate::test_repository::Repository;
 
 #[test]
 fn git_works_in_the_directory_it_was_given() {
@@ -29,4 +30,14 @@ fn a_complaint_is_one_line_without_hints() {
     assert_eq!(answer.complaint(), "error: would be overwritten: code.txt Aborting");
     let quiet = Answer { stderr: Vec::new(), ..answer };
     assert_eq!(quiet.complaint(), "x");
+}
+
+#[test]
+fn no_object_stands_for_another() {
+    let repository = Repository::new();
+    let object = repository.say(&["rev-parse", "HEAD:file"]);
+    let other = repository.git.run_with(&["hash-object", "-w", "--stdin"], b"other\n").unwrap();
+    repository.say(&["replace", &object, &other.text()]);
+    let file = repository.git.file_in("HEAD", std::path::Path::new("file")).unwrap();
+    assert_eq!(file.as_deref(), Some(&b"one\n"[..]));
 }

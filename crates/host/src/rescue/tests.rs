@@ -113,6 +113,62 @@ fn work_in_the_middle_of_a_merge_is_kept() {
 }
 
 #[test]
+fn what_is_staged_beside_a_conflict_is_kept() {
+    let repository = Repository::new();
+    repository.write("other", "one\n");
+    repository.commit("second");
+    repository.say(&["checkout", "-q", "-b", "theirs"]);
+    repository.write("file", "theirs\n");
+    repository.commit("theirs");
+    repository.say(&["checkout", "-q", "main"]);
+    repository.write("file", "ours\n");
+    repository.commit("ours");
+    assert!(!repository.git.ask(&["merge", "theirs"]).unwrap().success);
+    repository.write("other", "staged\n");
+    repository.say(&["add", "other"]);
+    repository.write("other", "after\n");
+    let kept = rescue(&repository.git, "01").unwrap().unwrap();
+    assert_eq!(repository.say(&["show", &format!("{}^2:other", kept.commit)]), "staged");
+    assert_eq!(repository.say(&["show", &format!("{}^2:file", kept.commit)]), "ours");
+    assert_eq!(repository.say(&["show", &format!("{}:other", kept.commit)]), "after");
+    assert!(repository.say(&["show", &format!("{}:file", kept.commit)]).contains("<<<<"));
+    assert_eq!(rescue(&repository.git, "01").unwrap().unwrap(), kept, "once is enough");
+}
+
+#[test]
+fn ignored_files_that_a_commit_would_write_over_are_kept() {
+    let repository = Repository::new();
+    for name in ["data", "swap", "dir/inner"] {
+        repository.write(name, "old\n");
+    }
+    repository.commit("second");
+    repository.say(&["checkout", "-q", "--detach"]);
+    repository.write("new", "theirs\n");
+    let target = repository.commit("third");
+    repository.say(&["checkout", "-q", "main"]);
+    // A file that is no longer tracked, one that became a folder, and a folder that became a file.
+    repository.write(".gitignore", "data\nswap\n*.log\ndir\nnew\nelse\n");
+    repository.say(&["rm", "-q", "--cached", "data", "swap", "dir/inner"]);
+    repository.commit("ignore them");
+    repository.write("data", "work\n");
+    fs::remove_file(repository.root().join("swap")).unwrap();
+    repository.write("swap/a.log", "work\n");
+    fs::remove_dir_all(repository.root().join("dir")).unwrap();
+    repository.write("dir", "work\n");
+    repository.write("new", "work\n");
+    repository.write("else", "stays\n");
+    let kept = reset_to(&repository.git, "01", &target).unwrap();
+    for path in ["data", "swap/a.log", "dir", "new"] {
+        let there = repository.say(&["show", &format!("{}:{path}", kept[0].commit)]);
+        assert_eq!(there, "work", "{path}");
+    }
+    assert_eq!(repository.text("new"), "theirs\n");
+    assert_eq!(repository.text("else"), "stays\n");
+    let other = repository.git.ask(&["cat-file", "-e", &format!("{}:else", kept[0].commit)]);
+    assert!(!other.unwrap().success, "what is in nobody's way is not kept");
+}
+
+#[test]
 fn a_reset_keeps_first_what_it_takes_away() {
     let repository = busy();
     let first = repository.say(&["rev-parse", "HEAD~1"]);

@@ -212,7 +212,9 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
         });
         format!("{all:#}\n")
     } else {
-        let mut text: String = told.iter().map(|told| line(told, &target, args.dry_run)).collect();
+        let (dry, behind) = (args.dry_run, reason.is_some());
+        let lines = told.iter().map(|told| line(told, &target, (dry, behind)));
+        let mut text: String = lines.collect();
         if told.is_empty() {
             text.push_str("There are no worktrees of phases.\n");
         }
@@ -228,7 +230,7 @@ fn answer(context: &Context, args: &Args, handled: Handled, left: Vec<Told>) -> 
     if findings { Output::Findings(text) } else { Output::Text(text) }
 }
 
-fn line(told: &Told, target: &str, dry: bool) -> String {
+fn line(told: &Told, target: &str, (dry, behind): (bool, bool)) -> String {
     let Told { phase, branch, .. } = told;
     let target = fit(target, usize::MAX);
     let note =
@@ -237,6 +239,11 @@ fn line(told: &Told, target: &str, dry: bool) -> String {
     match told.outcome {
         "merged" if dry => {
             format!("Phase {phase} ({branch}) would be merged into {target}{note}.\n")
+        }
+        "merged" if behind => {
+            format!(
+                "Phase {phase} ({branch}) is merged, but {target} does not have it yet{note}.\n"
+            )
         }
         "merged" => {
             let text = format!("Phase {phase} ({branch}) is merged into {target}");

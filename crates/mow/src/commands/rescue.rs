@@ -10,7 +10,7 @@ use clap::Subcommand;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::{Git, parse_names};
 use mow_host::merge::LEFT_OUT;
-use mow_host::rescue::UNCOMMITTED;
+use mow_host::rescue::{PREFIX, UNCOMMITTED};
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,7 +22,6 @@ use crate::output::Output;
 use crate::runs::{ago, time_text};
 use crate::terminal::{BOLD, CYAN, DIM, fit, painted, quoted};
 
-const PREFIX: &str = "refs/mow/rescue/";
 /// How many files of a rescue are shown.
 const FILES_MAX: usize = 5;
 

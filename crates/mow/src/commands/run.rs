@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
+use mow_engine::EngineError;
 use mow_engine::lead::{
     Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, keep_target,
     leave_out_done, unfinished,
@@ -20,6 +21,7 @@ use mow_engine::lead::{
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
 use mow_host::git::Git;
+use mow_host::rescue;
 use mow_store::phase_dirs;
 use mow_store::project::Project;
 
@@ -287,7 +289,8 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
 
 /// Asks before a run begins without what the last one did.
 fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
-    let Some(behind) = follow_last(project, &this_program()?)? else { return Ok(()) };
+    let last = follow_last(project, &this_program()?, crate::output::warn)?;
+    let Some(behind) = last else { return Ok(()) };
     let Behind { run, branch, reason, command } = behind;
     let message = format!("{branch} does not have what run {run} did: {reason}");
     if yes || confirm(&format!("{message}. Run without it?"))? {
@@ -334,6 +337,14 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
             format!("{count} planning files are not committed; phases start from what is");
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
+    // What was staged and changed again would go: only the files are committed.
+    let is_staged = |name: &String| !name.starts_with([' ', '?']) && !name[1..].starts_with(' ');
+    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
+    if names.iter().any(is_staged)
+        && let Some(kept) = rescue::rescue(&Git::at_top(top), "planning").map_err(failed)?
+    {
+        notice(&format!("what was staged is kept: mow rescue restore {}", kept.short_name()));
+    }
     git.run(&[&["add", "--"], &paths[..]].concat())?;
     failpoint::reach("planning.staged");
     let commit = ["commit", "--quiet", "-m", "docs: planning files before a run", "--"];
@@ -346,7 +357,9 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
 /// Says how a run ended, and what to do next.
 fn end(run: &str, lead: &Lead, began: u64) -> Result<Output, Failure> {
     let merged = lead.phases.values().filter(|track| track.status == Status::Merged).count();
-    let mut count = format!("{merged} of {} phases merged into {}", lead.phases.len(), lead.target);
+    // What is only on the run's own ref is not in the branch.
+    let place = if lead.follow_refused.is_some() { "the run's target" } else { &lead.target };
+    let mut count = format!("{merged} of {} phases merged into {place}", lead.phases.len());
     if lead.standing() == Standing::Done {
         return Ok(Output::Text(face::summary(run, lead, &count, began)));
     }

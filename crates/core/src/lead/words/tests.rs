@@ -80,7 +80,9 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
         lead.apply(&Event::Intended { id, effect }, 0);
     };
     let (phase, onto, spent) = (number("2"), commit.clone(), Money::default());
-    begin(&mut lead, 0, Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto, spent });
+    let merge =
+        Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto, spent, alone: false };
+    begin(&mut lead, 0, merge);
     begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
     let merged = told(0, Outcome::Merged { commit, note: "a note".to_owned() }).unwrap();

@@ -20,7 +20,7 @@ const OF_WORKTREES: [(&str, bool); 4] = [
     ("core.splitIndex", false),
 ];
 /// Those that change how a worktree is made, or the form of its index, whatever they say.
-const OF_MAKING: [&str; 3] = ["core.checkStat", "core.untrackedCache", "core.worktree"];
+const OF_MAKING: [&str; 2] = ["core.checkStat", "core.untrackedCache"];
 const SECTIONS_OF_MAKING: [&str; 4] = ["attr", "feature", "index", "worktree"];
 
 impl Plain {

@@ -5,8 +5,10 @@
 //! in progress, and a branch that is checked out somewhere only moves forward with its files.
 
 use mow_core::phase::PhaseNumber;
+use mow_engine::EngineError;
 use mow_engine::lead::{ByHand, HandOutcome, by_hand};
 use mow_host::git::Git;
+use mow_host::rescue::{RescueError, ignored_in_the_way};
 use serde_json::json;
 
 use super::create::path_of;
@@ -70,7 +72,11 @@ pub(super) fn run(context: &Context, args: &Merge) -> Result<Output, Failure> {
     }
     let message = format!("merge: phase {} into {into}", args.phase);
     let job = Job { branch, into, message };
-    let is_at_hand = git.current_branch()?.as_ref() == Some(&job.into) && !git.is_dirty(false)?;
+    let failed = |error: RescueError| EngineError::Host(error.into());
+    // Git would write over ignored files without a word.
+    let is_at_hand = git.current_branch()?.as_ref() == Some(&job.into)
+        && !git.is_dirty(false)?
+        && ignored_in_the_way(&git, &job.branch).map_err(failed)?.is_empty();
     let merged = if is_at_hand {
         in_root(&git, &job, args.abort_on_conflict)?
     } else {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use mow_engine::EngineError;
 use mow_host::git::Git;
-use mow_host::rescue;
+use mow_host::rescue::{self, RescueError};
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::manifest::Worktree;
 use mow_store::project::repository::Repository;
@@ -85,14 +85,16 @@ pub(super) fn restore(
     };
     {
         let _lock = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
+        let failed = |error: RescueError| EngineError::Host(error.into());
+        let branch = entry.text("branch");
+        let name = branch.as_deref().unwrap_or(key);
+        rescue::keep_ignored(&git, name, &commit).map_err(failed)?;
         let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
         if !applied.success {
             warn(&format!("stash {commit} could not be applied: {}", applied.complaint()));
             return Ok(false);
         }
-        let branch = entry.text("branch");
-        rescue::drop_stash(&git, branch.as_deref().unwrap_or(key), &commit)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        rescue::drop_stash(&git, name, &commit).map_err(failed)?;
     }
     manifest::set(home, key, &[("stash_ref", Value::Null)])?;
     Ok(true)

@@ -1,7 +1,7 @@
 //! An agent settles the conflicts of a merge. What it leaves is looked at before it is merged.
 
 use mow_testkit::agents::Agent;
-use mow_testkit::field::{ALL, phase, plan, task};
+use mow_testkit::field::{ALL, Phase, phase, plan, task};
 use mow_testkit::llm::{Script, Step, Usage};
 use serde_json::{Value, json};
 
@@ -9,11 +9,13 @@ use super::{Casting, Scene, done, role};
 
 /// Two phases that write the same file, and agents for some roles, one of which settles that.
 fn cast(roles: &[(&str, Agent)], more: Value, scripts: Vec<Script>) -> Scene {
-    let sows = |number: &str, crop: &str| {
-        let task = task(&format!("echo {crop} > both")).check(&format!("grep -q {crop} both"));
-        phase(number, &[]).with(plan(vec![task]))
-    };
-    Scene::new(&Casting { roles, more }, &[sows("1", "rye"), sows("2", "oats")], scripts)
+    let phases = [sows("1", "rye"), sows("2", "oats")];
+    Scene::new(&Casting { roles, more }, &phases, scripts)
+}
+
+fn sows(number: &str, crop: &str) -> Phase {
+    let task = task(&format!("echo {crop} > both")).check(&format!("grep -q {crop} both"));
+    phase(number, &[]).with(plan(vec![task]))
 }
 
 fn scene(script: Script) -> Scene {
@@ -113,10 +115,10 @@ fn reads(step: Step, input: u64) -> Step {
 fn limited(executor: u64, (cmd, resolver): (&str, u64)) -> Scene {
     let roles = [("executor", Agent::Claude), ("conflict-resolver", Agent::Claude)];
     let more = json!({ "workflow": { "research": false }, "budget": { "phase_tokens": MOST } });
-    let sows = |crop: &str| reads(Step::sh(&format!("echo {crop} > both")), 0);
+    let writes = |crop: &str| reads(Step::sh(&format!("echo {crop} > both")), 0);
     let scripts = vec![
-        role("executor").when("phase: 1 ").step(sows("rye")).step(done()),
-        role("executor").when("phase: 2 ").step(sows("oats")).step(reads(done(), executor)),
+        role("executor").when("phase: 1 ").step(writes("rye")).step(done()),
+        role("executor").when("phase: 2 ").step(writes("oats")).step(reads(done(), executor)),
         role("conflict-resolver")
             .step(reads(Step::sh(cmd), resolver))
             .step(reads(Step::text("both: I kept what I could."), 0)),
@@ -182,6 +184,36 @@ fn who_settles_conflicts_anew_has_what_is_left_after_the_first_time() {
     let why = "the conflict-resolver did not settle it, the phase has used 1200 of 1000 tokens; ";
     is_stopped(&scene, why);
     assert_eq!(asked(&scene), 2, "{}", scene.llm.transcript());
+}
+
+#[test]
+fn nobody_settles_conflicts_when_the_run_has_used_its_budget() {
+    let settles = |number: u32, crops: &str| {
+        let cmd = format!("printf '{crops}' > both");
+        let script = role("conflict-resolver").when(&format!("phase: {number} "));
+        script.step(reads(Step::sh(&cmd), MOST)).says("both: I kept what I could.")
+    };
+    let scripts = vec![settles(2, "rye\\noats\\n"), settles(3, "rye\\noats\\nhops\\n")];
+    let (roles, more) =
+        (&[("conflict-resolver", Agent::Claude)], json!({ "budget": { "run_tokens": MOST } }));
+    let phases = [sows("1", "rye"), sows("2", "oats"), sows("3", "hops")];
+    let scene = Scene::new(&Casting { roles, more }, &phases, scripts);
+    let said = scene.field.ends(&ALL, 5);
+    for words in
+        ["the run has used", "the conflict-resolver was not asked, since nothing new is started"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    scene.field.inspect();
+    assert_eq!(asked(&scene), 1, "{}", scene.llm.transcript());
+    let kinds: Vec<_> = scene.open().iter().map(|item| item["kind"].clone()).collect();
+    assert_eq!(kinds, ["breaker", "conflict"]);
+    scene.field.ends(&["config-set", "budget.run_tokens", "100000"], 0);
+    scene.answer(&scene.open()[0], "continue");
+    scene.field.ends(&["resume", "3"], 0);
+    scene.field.run_all();
+    scene.field.inspect();
+    assert_eq!(scene.field.git(&["show", "main:both"]), "rye\noats\nhops\n");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mow_testkit::field::{ALL, phase, plan, task};
+use mow_testkit::field::{ALL, Field, Soil, phase, plan, task};
 
 use super::{field, field_with, sown};
 
@@ -48,6 +48,53 @@ fn two_failures_stop_all_starts_and_the_next_run_tries_again() {
 }
 
 #[test]
+fn what_an_attempt_left_in_progress_does_not_block_the_next() {
+    // A cherry-pick that meets a conflict, and then the task fails.
+    let picks = "test -e ../../rain || { echo other > README.md; git stash -q; git checkout -q -b x; \
+        git stash pop -q; git commit -q -a -m Other; git checkout -q phase-01; echo mine > README.md; \
+        git commit -q -a -m Mine; git cherry-pick x || exit 1; }";
+    let field = field(&[sown("1", &[], picks)]);
+    field.ends(&ALL, 1);
+    field.write("rain", "");
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.text("crop-1"), "1\n");
+}
+
+#[test]
+fn leftovers_are_put_aside_whatever_git_shows_the_user() {
+    let field = field(&[sown("1", &[], "test -e ../../rain || { echo junk > junk; exit 1; }")]);
+    field.git(&["config", "status.showUntrackedFiles", "no"]);
+    field.ends(&ALL, 1);
+    field.write("rain", "");
+    field.run_all();
+    assert!(!field.code().contains_key("junk"), "{:?}", field.code());
+    assert!(field.ends(&["rescue", "list"], 0).contains("junk"));
+}
+
+#[test]
+fn a_file_may_become_a_folder() {
+    let tasks = vec![task("echo 1 > swap"), task("rm swap; mkdir swap; echo 2 > swap/x")];
+    let field = field(&[phase("1", &[]).with(plan(tasks))]);
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.text("swap/x"), "2\n");
+}
+
+#[test]
+fn planning_files_that_were_staged_and_changed_again_are_kept_as_staged() {
+    let field = field(&[sown("1", &[], "")]);
+    field.write(".planning/NOTES.md", "staged words\n");
+    field.git(&["add", ".planning/NOTES.md"]);
+    field.write(".planning/NOTES.md", "later words\n");
+    let said = field.run_all();
+    assert!(said.contains("what was staged is kept: mow rescue restore planning/1"), "{said}");
+    assert_eq!(field.git(&["show", "main:.planning/NOTES.md"]), "later words\n");
+    let kept = "refs/mow/rescue/planning/1^2:.planning/NOTES.md";
+    assert_eq!(field.git(&["show", kept]), "staged words\n");
+}
+
+#[test]
 fn a_hook_that_says_no_fails_the_plan_with_its_words() {
     let field = field(&[sown("1", &[], "")]);
     let hook = field.top().join(".git/hooks/pre-commit");
@@ -81,6 +128,32 @@ fn roles_are_played_by_commands() {
     assert_eq!(field.text(".planning/phases/01-field-1/01-RESEARCH.md"), "found\n");
     assert_eq!(field.text("crop-1"), "1\n");
     assert_eq!(field.git(&["status", "--porcelain"]), "?? plan\n?? rounds\n");
+}
+
+#[test]
+fn half_of_the_plans_does_not_count_in_the_next_run_either() {
+    let whole = phase("1", &[]).with(plan(vec![task("echo 1 > crop-1")]));
+    let files = whole.files(std::path::Path::new("/"));
+    let (_, text) = files.iter().find(|(path, _)| path.ends_with("PLAN.md")).unwrap();
+    // Planning files outside of git stay where they are. The first plan of two, and then its worker is killed, as often as it is started.
+    let planner = "cp ../../plan $MOW_PHASE_DIR/01-01-PLAN.md; test -e ../../whole || { kill -9 $PPID; exit; }; \
+        cp ../../plan $MOW_PHASE_DIR/01-02-PLAN.md; sed -i s/crop-1/crop-2/ $MOW_PHASE_DIR/01-02-PLAN.md";
+    let roles = serde_json::json!({ "planner": { "command": planner } });
+    let config = format!("\"commit_docs\": false, \"roles\": {roles}");
+    let soil = Soil { config: &config, ignore: ".planning/\n", ..Soil::default() };
+    let field = Field::on(super::MOW, &soil, &[phase("1", &[])]);
+    field.write("plan", text);
+    field.ends(&ALL, 1);
+    assert!(field.root().join(".worktrees/p01/.planning/phases/01-field-1/01-01-PLAN.md").exists());
+    field.write("whole", "");
+    let first = field.run_id();
+    field.ends(&["cancel", "--yes"], 0);
+    field.ends(&ALL, 0); // that gives it up
+    field.run_all();
+    assert_ne!(field.run_id(), first, "it is another run");
+    field.inspect();
+    assert_eq!(field.text("crop-1"), "1\n");
+    assert!(field.root().join("crop-2").exists(), "both plans are there");
 }
 
 #[test]

@@ -8,6 +8,8 @@ use mow_testkit::field::{ALL, Field, Phase, Plan, phase};
 
 use super::{field_with, sown};
 
+mod behind;
+
 /// What holds when rye was sown.
 const GROWN: &str = "sh tests/grow.sh";
 /// What holds in any case, so that other things must tell.
@@ -102,6 +104,11 @@ fn a_lie_on_the_run_s_own_ref_is_not_merged() {
         let field = field_with("", &phases);
         let said = field.run_all();
         assert!(said.contains("moved back"), "{smuggler}: {said}");
+        let log = field.ends(&["log"], 0);
+        assert!(
+            log.contains("it was moved back, and what it stood at is kept"),
+            "{smuggler}: {log}"
+        );
         assert!(!field.code().contains_key("weed"), "{smuggler}: the weed is in the target");
         for n in 1..=3 {
             assert_eq!(field.text(&format!("crop-{n}")), format!("{n}\n"));
@@ -344,6 +351,25 @@ fn work_that_is_hidden_from_git() {
         let name = kept.lines().next().expect("what it did is kept");
         assert_eq!(field.git(&["show", &format!("{name}:README.md")]), "rye\n");
     }
+}
+
+/// The index says of a file that it is known, and names other contents than it has.
+#[test]
+fn another_content_in_the_index() {
+    let forge = r#"const fs = require("fs"), [path, from, to] = process.argv.slice(1);
+        const bytes = fs.readFileSync(path), at = bytes.indexOf(Buffer.from(from, "hex"));
+        Buffer.from(to, "hex").copy(bytes, at);
+        const body = bytes.subarray(0, -20);
+        require("crypto").createHash("sha1").update(body).digest().copy(bytes, body.length);
+        fs.writeFileSync(path, bytes);"#;
+    // What was written in the second of the index would be read by git.
+    let script = format!(
+        "echo rye > crop; touch -d '1 hour ago' crop; git add crop\n\
+         weeds=$(echo weeds | git hash-object -w --stdin)\n\
+         node -e '{forge}' $(git rev-parse --git-dir)/index $(git rev-parse :crop) $weeds\n\
+         git commit -q -m 'feat: sow'"
+    );
+    lie(&script, &[rye(GROWN)], "in a fresh checkout of");
 }
 
 #[test]

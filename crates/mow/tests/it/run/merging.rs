@@ -204,6 +204,7 @@ fn a_target_that_conflicts_meanwhile_waits_for_one_command() {
     field.open("1");
     let (_, said) = lead.end();
     assert!(said.contains("main has commits that conflict in both (both added)"), "{said}");
+    assert!(said.contains("1 of 1 phases merged into the run's target"), "{said}");
     assert_eq!(main_of(&field), mine, "nothing moved");
     let command = between(&said, "To finish: ", "\n").to_owned();
     // The lead may have written planning files between the stash and the checkout above.
@@ -367,6 +368,7 @@ fn a_branch_that_cannot_follow_a_merge_by_hand_waits_for_one_command() {
     field.write("crop-1", "in the way\n");
     let said = field.ends(&["merge", "1"], 1);
     assert!(said.contains("main did not follow: "), "{said}");
+    assert!(said.contains("is merged, but main does not have it yet"), "{said}");
     assert_eq!(field.text("crop-1"), "in the way\n");
     fs::remove_file(field.root().join("crop-1")).unwrap();
     paste(&field, between(&said, "To finish: ", "\n"));
