@@ -22,6 +22,8 @@ use ledger::Ledger;
 const SCENARIOS: u64 = 60;
 /// How many run at a time.
 const SIDE_BY_SIDE: usize = 2;
+/// After how many it is said how far it has come.
+const SAY_EVERY: u64 = 500;
 /// How many deeds there are in a scenario.
 const DEEDS_MAX: u64 = 3;
 
@@ -44,8 +46,13 @@ fn nothing_is_lost_whatever_is_done_and_whenever_it_dies() {
                     if seed >= count {
                         return;
                     }
+                    if seed > 0 && seed.is_multiple_of(SAY_EVERY) {
+                        eprintln!("{seed} of {count} scenarios");
+                    }
                     let mut story = Vec::new();
                     if catch_unwind(AssertUnwindSafe(|| play(seed, &mut story))).is_err() {
+                        // Many more may follow, and take their time.
+                        eprintln!("MOW_MERGE_SEED={seed} failed");
                         failed.lock().expect("nobody panics here").push((seed, story));
                     }
                 }
@@ -70,12 +77,17 @@ fn play(seed: u64, story: &mut Vec<String>) {
     let ground = Ground::make(&mut dice, story);
     for _ in 0..=dice.below(DEEDS_MAX) {
         let deed = Deed::choose(&mut dice);
-        let before = Ledger::read(&ground);
+        let mut before = Ledger::read(&ground);
         let death = deed.attempt(&ground, &mut dice, story);
-        Ledger::read(&ground).check(&before, &deed);
+        // Every other time it is done again while the workers of whoever died are still at work.
+        let is_at_once = death && seed.is_multiple_of(2);
+        if !is_at_once {
+            let after = Ledger::read(&ground);
+            after.check(&before, &deed);
+            before = after;
+        }
         if death {
             // The same once more, undisturbed.
-            let before = Ledger::read(&ground);
             deed.repeat(&ground, story);
             Ledger::read(&ground).check(&before, &deed);
         }

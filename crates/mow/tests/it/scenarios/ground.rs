@@ -13,9 +13,17 @@ use serde_json::json;
 /// The places where people and agents work, below the root.
 pub(super) const PLACES: [&str; 3] = [".", ".worktrees/p01", ".worktrees/p02"];
 const FILES: [&str; 5] = ["a", "b", "dir/c", "dir/d", "new file"];
+/// A file that git ignores, unless somebody adds it nevertheless.
+const IGNORED: &str = "ignored/e";
 const ROADMAP: &str = "# Roadmap: Ground\n\n## Phases\n\n- [ ] **Phase 1: One** - one\n\
      - [ ] **Phase 2: Two** - two\n\n## Phase Details\n\n### Phase 1: One\n\n**Goal**: One\n\
      **Depends on**: Nothing\n\n### Phase 2: Two\n\n**Goal**: Two\n**Depends on**: Nothing\n";
+
+/// Settings that some users have.
+const USERS: [(&str, &[&str]); 2] = [
+    ("branch.main.mergeOptions", &["--squash", "-s ours", "--no-ff"]),
+    ("status.showUntrackedFiles", &["no"]),
+];
 
 /// The repository.
 pub(super) struct Ground {
@@ -32,6 +40,11 @@ impl Ground {
         ground.git(".", &["init", "-q", "-b", "main"]);
         for (key, value) in [("user.name", "Test"), ("user.email", "t@t"), ("gc.auto", "0")] {
             ground.git(".", &["config", key, value]);
+        }
+        for (key, values) in USERS {
+            if let Some(value) = values.get(dice.below(8) as usize) {
+                ground.tell(story, ".", &["config", key, value]);
+            }
         }
         ground.plan();
         for file in ["a", "b", "dir/c"] {
@@ -108,7 +121,7 @@ impl Ground {
     fn change(&self, place: &str, dice: &mut Dice, story: &mut Vec<String>) {
         let file = FILES[dice.below(FILES.len() as u64) as usize];
         let path = format!("{place}/{file}");
-        match dice.below(14) {
+        match dice.below(17) {
             0..=3 => {
                 self.scribble(&path, dice);
                 self.tell(story, place, &["add", "--all"]);
@@ -128,7 +141,7 @@ impl Ground {
                 self.tell(story, place, &["-c", stash, "try"]);
             }
             6 | 7 => self.scribble(&path, dice),
-            8 => self.scribble(&format!("{place}/ignored/{file}"), dice),
+            8 | 13 => self.scribble(&format!("{place}/{IGNORED}"), dice),
             9 => {
                 fs::remove_file(self.path(&path)).ok();
                 story.push(format!("{path} is removed"));
@@ -142,6 +155,21 @@ impl Ground {
                 // A merge by hand, which may stop in the middle.
                 let merge = "alias.try=!git merge --quiet --no-commit main || true";
                 self.tell(story, place, &["-c", merge, "try"]);
+            }
+            14 => {
+                // Ignored elsewhere, and a file like any other here.
+                self.scribble(&format!("{place}/{IGNORED}"), dice);
+                self.tell(story, place, &["add", "--force", IGNORED]);
+                // Git refuses that in the middle of a merge.
+                let commit = "alias.try=!git commit -q --allow-empty -m Force 2>/dev/null || true";
+                self.tell(story, place, &["-c", commit, "try"]);
+            }
+            15 if place != "." => {
+                // May stop in the middle, too.
+                let words = ["cherry-pick main", "cherry-pick phase-01", "revert --no-edit HEAD"];
+                let words = words[dice.below(3) as usize];
+                let pick = format!("alias.try=!git {words} >/dev/null 2>&1 || true");
+                self.tell(story, place, &["-c", &pick, "try"]);
             }
             12 if place != "." => {
                 // Not in the middle of a merge with conflicts.

@@ -2,10 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "the tests look at everything")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mow_store::disk::is_locked;
 
 use super::deeds::Deed;
 use super::ground::{Ground, PLACES};
@@ -19,6 +23,10 @@ const LIVE: [&str; 6] = [
     "dashboard-events.ndjson",
     "dashboard-state.json",
 ];
+
+/// How long workers may take to come to their end without a lead, and how often that is looked at.
+const WORKERS_END_WITHIN: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What there is at one moment.
 pub(super) struct Ledger {
@@ -38,6 +46,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn read(ground: &Ground) -> Self {
+        wait_for_workers(ground.sandbox.root());
         let git = |arguments: &[&str]| ground.git(".", arguments);
         let stashes = git(&["stash", "list", "--format=%H"]);
         let mut list =
@@ -142,6 +151,22 @@ impl Ledger {
     }
 }
 
+/// Waits until nobody is at work any more: the workers of a lead that died go on without it, and what
+/// they move from a file to a reference would be seen in neither place by who looks meanwhile.
+fn wait_for_workers(root: &Path) {
+    let end = Instant::now() + WORKERS_END_WITHIN;
+    let entries = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten();
+    // Each has the lock of its life, together with all it started.
+    let is_life = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock");
+    let is_held = |path: PathBuf| is_locked(&path).expect("locks can be looked at");
+    let is_at_work =
+        |run: DirEntry| entries(run.path()).map(|entry| entry.path()).filter(is_life).any(is_held);
+    while entries(root.join(".git/mow/runs")).any(is_at_work) {
+        assert!(Instant::now() < end, "workers do not come to an end");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
 /// Finds all files of the main root and of the worktrees, with the names of their contents.
 fn files(ground: &Ground) -> BTreeMap<String, String> {
     let root = ground.sandbox.root();
@@ -157,7 +182,7 @@ fn files(ground: &Ground) -> BTreeMap<String, String> {
         .expect("git can be run");
     let mut input = child.stdin.take().expect("it is piped");
     let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
-    let output = std::thread::scope(|scope| {
+    let output = thread::scope(|scope| {
         scope.spawn(move || input.write_all(list.as_bytes()).expect("git reads it"));
         child.wait_with_output().expect("git ends")
     });
