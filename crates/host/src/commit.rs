@@ -5,7 +5,9 @@
 //! [`has_trailer`] first; without changes nothing is committed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,14 +53,12 @@ pub enum CommitError {
         /// The end of what they said, line by line.
         output: String,
     },
-    /// It was made, but a hook took away what it is known by later.
+    /// It was made and taken back, for a hook took away what it is known by later.
     #[error(
-        "a hook changed the message of commit {commit}: its last paragraph has no line `{line}` any \
-         more, by which mow knows it; let commit-msg and prepare-commit-msg leave that paragraph alone"
+        "a hook changed the message of a commit: its last paragraph has no line `{line}` any more, by \
+         which mow knows it; let commit-msg and prepare-commit-msg leave that paragraph alone"
     )]
     Altered {
-        /// The commit.
-        commit: String,
         /// What is missing.
         line: String,
     },
@@ -205,14 +205,17 @@ fn commit_added(
         worktree.ask(&args)?
     } else {
         args.extend(["--only"].iter().chain(&FROM_LIST));
-        worktree.ask_with(&args, &without_folders(changed))?
+        worktree.ask_with(&args, &without_folders(worktree, changed))?
     };
     if answer.success {
         let commit = head(worktree)?;
-        return match missing_line(worktree, &commit, message)? {
-            Some(line) => Err(CommitError::Altered { commit, line }),
-            None => Ok(Some(commit)),
-        };
+        if let Some(line) = missing_line(worktree, &commit, message)? {
+            // Nobody would know it again; the work in it is uncommitted once more.
+            let back = ["update-ref", "-m", "mow: taken back", "HEAD", &format!("{commit}^")];
+            worktree.plumbing().run(&[&back[..], &[&commit]].concat())?;
+            return Err(CommitError::Altered { line });
+        }
+        return Ok(Some(commit));
     }
     // Why it failed is only asked now: it hardly ever does.
     if nothing_differs(worktree, changed)? {
@@ -328,10 +331,9 @@ pub fn commit_mark(
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
     let message = with_trailers(message, trailers);
-    // The user's hooks check changes; here are none.
-    let args =
-        ["commit", "--quiet", "--allow-empty", "--only", "--no-verify", "--cleanup=whitespace"];
-    let answer = worktree.ask(&[&args[..], &["--message", &message]].concat())?;
+    // The user's hooks check changes, and give messages their form; here is nothing of either.
+    let args = ["commit", "--quiet", "--allow-empty", "--only", "--cleanup=whitespace"];
+    let answer = worktree.plumbing().ask(&[&args[..], &["--message", &message]].concat())?;
     if !answer.success {
         return Err(refused(worktree, &answer)?);
     }
@@ -407,11 +409,13 @@ fn names(list: &[u8]) -> Vec<&[u8]> {
 
 /// Leaves out what was a file and is a folder now: git would look for a repository there, and what
 /// lies in the folder takes the place of the file anyway.
-fn without_folders(list: &[u8]) -> Vec<u8> {
+fn without_folders(worktree: &Git, list: &[u8]) -> Vec<u8> {
     let names: BTreeSet<_> = names(list).into_iter().collect();
     let is_folder = |name: &[u8]| {
         let inside = [name, b"/"].concat();
-        names.range(inside.as_slice()..).next().is_some_and(|next| next.starts_with(&inside))
+        let next = names.range(inside.as_slice()..).next();
+        let path = worktree.dir().join(OsStr::from_bytes(name));
+        next.is_some_and(|next| next.starts_with(&inside)) && path.is_dir() && !path.is_symlink()
     };
     let kept = names.iter().filter(|name| !is_folder(name));
     kept.flat_map(|name| [*name, b"\0"].concat()).collect()

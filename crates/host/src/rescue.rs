@@ -4,18 +4,21 @@
 //! neither files nor the user's index change. Its second parent, if any, holds what was staged and
 //! changed again afterwards. Doing it again finds the same rescue and makes no second one.
 //! Ignored files are neither kept nor removed, unless they lie where a commit has a file;
-//! repositories inside the worktree are left alone.
+//! repositories inside the worktree are left alone, and where they lie in the way nothing is done.
+
+mod in_the_way;
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
 use crate::git::index::{Entry, PrivateIndex};
 use crate::git::{Git, GitError, locks, parse_names};
 use crate::in_progress;
+
+use in_the_way::InTheWay;
+pub use in_the_way::ignored_in_the_way;
 
 /// What the names of all rescues begin with.
 pub const PREFIX: &str = "refs/mow/rescue/";
@@ -36,6 +39,17 @@ pub enum RescueError {
         /// The worktree.
         worktree: PathBuf,
         /// Its files.
+        paths: Vec<String>,
+    },
+    /// A repository inside the worktree would be written over, and no commit of ours can hold it.
+    #[error(
+        "{paths:?} in {worktree} are repositories of their own where another commit has files; move them \
+         away first"
+    )]
+    Repositories {
+        /// The worktree.
+        worktree: PathBuf,
+        /// Where they are.
         paths: Vec<String>,
     },
     /// No free number was found.
@@ -70,11 +84,16 @@ impl Rescued {
 
 /// Keeps all that is not committed in a worktree; `None` when there is nothing.
 pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError> {
-    rescue_from(worktree, name, "HEAD")
+    rescue_from(worktree, name, None)
 }
 
-/// Keeps all that is not committed in a worktree, and ignored files that a commit would write over.
-fn rescue_from(worktree: &Git, name: &str, commit: &str) -> Result<Option<Rescued>, RescueError> {
+/// Keeps all that is not committed in a worktree, and ignored files that the way to a commit would
+/// write over; what cannot be kept so must not be there.
+fn rescue_from(
+    worktree: &Git,
+    name: &str,
+    to: Option<&str>,
+) -> Result<Option<Rescued>, RescueError> {
     let git = worktree.plumbing();
     let head = git.commit_of("HEAD")?;
     let head_tree = match &head {
@@ -84,8 +103,12 @@ fn rescue_from(worktree: &Git, name: &str, commit: &str) -> Result<Option<Rescue
     let index = PrivateIndex::of_worktree(&git)?;
     let staged = staged_tree(&git)?;
     add_all(&index)?;
-    for commit in ["HEAD", commit] {
-        add_in_the_way(&index, commit)?;
+    for commit in ["HEAD"].into_iter().chain(to) {
+        let found = InTheWay::find(index.git(), commit)?;
+        if to == Some(commit) {
+            found.refuse_repositories(&git)?;
+        }
+        add_files(&index, &found.files)?;
     }
     let tree = index.write_tree()?;
     let mut parents: Vec<String> = head.into_iter().collect();
@@ -105,13 +128,6 @@ fn rescue_from(worktree: &Git, name: &str, commit: &str) -> Result<Option<Rescue
     keep(&git, name, &commit).map(Some)
 }
 
-/// Returns the ignored files that git would write over on its way to a commit, without a word.
-pub fn ignored_in_the_way(worktree: &Git, commit: &str) -> Result<Vec<String>, RescueError> {
-    let index = PrivateIndex::of_worktree(&worktree.plumbing())?;
-    add_all(&index)?;
-    Ok(parse_names(&in_the_way(index.git(), commit)?))
-}
-
 /// Keeps what is in a worktree if a commit would write over ignored files of it.
 pub fn keep_ignored(
     worktree: &Git,
@@ -120,7 +136,7 @@ pub fn keep_ignored(
 ) -> Result<Option<Rescued>, RescueError> {
     match ignored_in_the_way(worktree, commit)?.is_empty() {
         true => Ok(None),
-        false => rescue_from(worktree, name, commit),
+        false => rescue_from(worktree, name, Some(commit)),
     }
 }
 
@@ -202,7 +218,7 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
         return Err(RescueError::NoCommit { commit: commit.to_owned() });
     };
     locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue_from(&git, name, &commit)?.into_iter().collect();
+    let mut kept: Vec<Rescued> = rescue_from(&git, name, Some(&commit))?.into_iter().collect();
     in_progress::quit(&git)?;
     if let Some(head) = git.commit_of("HEAD")?
         && !git.is_ancestor(&head, &commit)?
@@ -230,7 +246,7 @@ pub fn bring_back(
 ) -> Result<Vec<Rescued>, RescueError> {
     let git = worktree.plumbing();
     locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue_from(&git, name, commit)?.into_iter().collect();
+    let mut kept: Vec<Rescued> = rescue_from(&git, name, Some(commit))?.into_iter().collect();
     in_progress::quit(&git)?;
     let full = format!("refs/heads/{branch}");
     for tip in [git.commit_of("HEAD")?, git.commit_of(&full)?].into_iter().flatten() {
@@ -309,40 +325,14 @@ pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
     Err(RescueError::Unreadable { worktree: git.dir().to_path_buf(), paths })
 }
 
-/// Puts ignored files into the index that lie where a commit has a file or a folder, for whoever goes
-/// to that commit writes over them.
-fn add_in_the_way(index: &PrivateIndex, commit: &str) -> Result<(), RescueError> {
-    let list = in_the_way(index.git(), commit)?;
+/// Puts files into the index that git ignores.
+fn add_files(index: &PrivateIndex, list: &[u8]) -> Result<(), GitError> {
     if !list.is_empty() {
         let add = ["--literal-pathspecs", "-c", "advice.addEmbeddedRepo=false", "add", "--force"];
         let from = ["--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        index.git().run_with(&[&add[..], &from].concat(), &list)?;
+        index.git().run_with(&[&add[..], &from].concat(), list)?;
     }
     Ok(())
-}
-
-/// Lists what lies where a commit has a file or a folder, and is not in the index.
-fn in_the_way(git: &Git, commit: &str) -> Result<Vec<u8>, GitError> {
-    if git.commit_of(commit)?.is_none() {
-        return Ok(Vec::new());
-    }
-    let missing =
-        ["diff-index", "--cached", "--name-only", "--no-renames", "--diff-filter=D", "-z"];
-    let missing = git.run(&[&missing[..], &[commit]].concat())?.stdout;
-    let mut list = Vec::new();
-    for name in missing.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        if let Some(there) = first_there(git.dir(), Path::new(OsStr::from_bytes(name))) {
-            list.extend([there.as_os_str().as_bytes(), b"\0"].concat());
-        }
-    }
-    Ok(list)
-}
-
-/// Returns the path itself or the file that stands in place of a folder of it, if either is there.
-fn first_there<'a>(top: &Path, path: &'a Path) -> Option<&'a Path> {
-    let above: Vec<_> = path.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
-    let about = |path: &Path| top.join(path).symlink_metadata().ok();
-    above.into_iter().rev().find(|one| about(one).is_some_and(|it| *one == path || !it.is_dir()))
 }
 
 /// Returns what is staged, as a tree; files in conflict are taken as the last commit has them, for

@@ -18,7 +18,7 @@ use mow_store::journal::{Record, Tail};
 use serde_json::Value;
 
 use crate::call::{Call, Ran};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, make_executable};
 
 pub use going::{Going, go_on, kill, stop};
 pub use plans::{Phase, Plan, Task, phase, plan, task};
@@ -126,6 +126,15 @@ impl Field {
         let text = self.text(path);
         assert!(text.contains(old), "{path} has no {old:?}:\n{text}");
         self.write(path, text.replacen(old, new, 1));
+    }
+
+    /// Makes a hook of the user's; returns its file.
+    pub fn hook(&self, name: &str, script: &str) -> PathBuf {
+        let hook = self.top().join(".git/hooks").join(name);
+        fs::create_dir_all(hook.parent().expect("it is below others")).expect("the disk has room");
+        fs::write(&hook, format!("#!/bin/sh\n{script}\n")).expect("the disk has room");
+        make_executable(&hook);
+        hook
     }
 
     /// Runs git in the project.

@@ -67,7 +67,15 @@ fn a_hook_that_takes_away_trailers_is_told() {
         let trailers = [("Mow-Phase", "1"), ("Mow-Task", "01-01/1")];
         let error = commit_paths(&repository.git, &Paths::All, "work", &trailers).unwrap_err();
         assert!(matches!(error, CommitError::Altered { .. }), "{error}");
+        assert_eq!(repository.say(&["log", "--format=%s"]), "first", "it is taken back");
+        let marked = commit_mark(&repository.git, "mark", &trailers).unwrap();
+        assert!(repository.say(&["log", "-1", "--format=%B", &marked]).contains("Mow-Task"));
+        repository.say(&["reset", "-q", "--soft", "HEAD~1"]);
     }
+    let beside =
+        commit_beside(&repository.git, &["file".to_owned()], "work", &[("Mow-Phase", "1")]);
+    assert!(matches!(beside, Err(CommitError::Altered { .. })), "{beside:?}");
+    assert_eq!(repository.say(&["status", "--porcelain"]), "M  file", "nothing else is staged");
     repository.hook("commit-msg", "sed -i '1s/^/[ticket 42] /' \"$1\"");
     repository.write("file", "three");
     let made = commit_paths(&repository.git, &Paths::All, "work", &[("Mow-Phase", "1")]).unwrap();
@@ -87,6 +95,21 @@ fn a_file_that_became_a_folder_is_committed() {
     let names = repository.say(&["show", "--name-status", "--format=", &commit.unwrap()]);
     assert_eq!(names, "D\tswap\nA\tswap/x");
     assert_eq!(repository.say(&["status", "--porcelain"]), "?? .planning/");
+}
+
+#[test]
+fn a_folder_that_became_a_file_is_committed() {
+    let repository = Repository::new();
+    repository.write("swap/x", "x\n");
+    repository.write("swap/y/z", "z\n");
+    repository.commit("second");
+    fs::remove_dir_all(repository.root().join("swap")).unwrap();
+    repository.write("swap", "s\n");
+    repository.hook("pre-commit", "true");
+    let paths = Paths::AllBut(".planning".to_owned());
+    let commit = commit_paths(&repository.git, &paths, "work", &[]).unwrap();
+    let names = repository.say(&["show", "--name-status", "--format=", &commit.unwrap()]);
+    assert_eq!(names, "A\tswap\nD\tswap/x\nD\tswap/y/z");
 }
 
 #[test]

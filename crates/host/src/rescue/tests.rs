@@ -169,6 +169,69 @@ fn ignored_files_that_a_commit_would_write_over_are_kept() {
 }
 
 #[test]
+fn repositories_in_the_way_are_refused_and_left_alone() {
+    for (path, ignore) in
+        [("lib", ""), ("lib/inner", ""), ("lib/inner", "lib/inner\n"), ("lib", "lib\n")]
+    {
+        let repository = Repository::new();
+        repository.write(".gitignore", ignore);
+        repository.commit("second");
+        repository.say(&["checkout", "-q", "--detach"]);
+        // A file where a folder with the repository is, or one in the repository.
+        let there = if path == "lib" { "lib/file" } else { "lib" };
+        repository.write(there, "theirs\n");
+        repository.say(&["add", "--force", "lib"]);
+        repository.say(&["commit", "-q", "-m", "third"]);
+        let target = repository.say(&["rev-parse", "HEAD"]);
+        repository.say(&["checkout", "-q", "main"]);
+        repository.say(&["init", "-q", path]);
+        repository.write(&format!("{path}/file"), "precious\n");
+        repository.say(&["-C", path, "add", "file"]);
+        repository.say(&[
+            "-C",
+            path,
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a",
+            "commit",
+            "-qm",
+            "x",
+        ]);
+        let error = reset_to(&repository.git, "01", &target).unwrap_err();
+        assert!(matches!(error, RescueError::Repositories { .. }), "{path}: {error}");
+        assert!(error.to_string().contains(path), "{error}");
+        assert!(keep_ignored(&repository.git, "01", &target).is_err(), "{path}");
+        assert_eq!(repository.text(&format!("{path}/file")), "precious\n");
+        assert!(repository.root().join(path).join(".git").exists());
+        reset_to(&repository.git, "01", "HEAD").expect("it is in nobody's way here");
+        assert_eq!(repository.text(&format!("{path}/file")), "precious\n");
+    }
+}
+
+#[test]
+fn only_ignored_files_are_asked_for() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "*.log\nbuild\n");
+    repository.commit("second");
+    repository.say(&["checkout", "-q", "--detach"]);
+    for name in ["new", "some/a.log", "build/x", "else.log"] {
+        repository.write(name, "theirs\n");
+    }
+    repository.say(&["add", "--force", "--all"]);
+    repository.say(&["commit", "-q", "-m", "third"]);
+    let target = repository.say(&["rev-parse", "HEAD"]);
+    repository.say(&["checkout", "-q", "main"]);
+    for name in ["new", "some/a.log", "build/x", "other.log"] {
+        repository.write(name, "mine\n");
+    }
+    assert_eq!(ignored_in_the_way(&repository.git, &target).unwrap(), ["build/x", "some/a.log"]);
+    let objects = repository.say(&["count-objects"]);
+    assert_eq!(ignored_in_the_way(&repository.git, "HEAD").unwrap(), [""; 0]);
+    assert_eq!(repository.say(&["count-objects"]), objects, "who only asks writes nothing");
+}
+
+#[test]
 fn a_reset_keeps_first_what_it_takes_away() {
     let repository = busy();
     let first = repository.say(&["rev-parse", "HEAD~1"]);

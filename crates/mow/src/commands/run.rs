@@ -315,7 +315,7 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
     if ignored || !wants {
         return Ok(());
     }
-    let ask = ["status", "--porcelain", "-z", "--untracked-files=all", "--"];
+    let ask = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"];
     let mut paths = vec![if goes_on { ".planning/phases" } else { ".planning" }.to_owned()];
     let answer = git.run(&[&ask[..], &[&paths[0]]].concat())?;
     let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
@@ -338,7 +338,10 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
         return Err(Failure::refused(message).hint("git add .planning && git commit, or --yes"));
     }
     // What was staged and changed again would go: only the files are committed.
-    let is_staged = |name: &String| !name.starts_with([' ', '?']) && !name[1..].starts_with(' ');
+    let is_staged = |name: &String| match name.as_bytes() {
+        [staged, after, ..] => !matches!(staged, b' ' | b'?') && *after != b' ',
+        _ => false,
+    };
     let failed = |error: rescue::RescueError| EngineError::Host(error.into());
     if names.iter().any(is_staged)
         && let Some(kept) = rescue::rescue(&Git::at_top(top), "planning").map_err(failed)?

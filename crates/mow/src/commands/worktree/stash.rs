@@ -19,7 +19,7 @@ use super::manifest;
 use super::place::{home, phase_number};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Output, warn};
+use crate::output::{Output, notice, warn};
 
 pub(super) fn push(context: &Context, phase: &str) -> Result<Output, Failure> {
     let number = phase_number(phase)?;
@@ -88,7 +88,10 @@ pub(super) fn restore(
         let failed = |error: RescueError| EngineError::Host(error.into());
         let branch = entry.text("branch");
         let name = branch.as_deref().unwrap_or(key);
-        rescue::keep_ignored(&git, name, &commit).map_err(failed)?;
+        if let Some(kept) = rescue::keep_ignored(&git, name, &commit).map_err(failed)? {
+            let kept = kept.short_name();
+            notice(&format!("ignored files in the way are kept: mow rescue restore {kept}"));
+        }
         let applied = git.ask(&["stash", "apply", "--quiet", &commit])?;
         if !applied.success {
             warn(&format!("stash {commit} could not be applied: {}", applied.complaint()));

@@ -82,6 +82,40 @@ fn a_file_may_become_a_folder() {
 }
 
 #[test]
+fn a_folder_may_become_a_file_whoever_commits() {
+    let tasks = vec![task("mkdir swap; echo 1 > swap/x"), task("rm -r swap; echo 2 > swap")];
+    let field = field(&[phase("1", &[]).with(plan(tasks))]);
+    field.hook("pre-commit", "true");
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.git(&["show", "main:swap"]), "2\n");
+}
+
+#[test]
+fn a_hook_that_takes_away_trailers_fails_the_task_until_it_is_mended() {
+    let field = field(&[sown("1", &[], "")]);
+    field.hook("commit-msg", "printf '\nPROJ-12\n' >> \"$1\"");
+    let said = field.ends(&ALL, 1);
+    assert!(said.contains("a hook changed the message of a commit"), "{said}");
+    field.hook("commit-msg", "true");
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.text("crop-1"), "1\n");
+}
+
+#[test]
+fn planning_files_that_were_renamed_below_a_folder_with_an_umlaut_are_committed() {
+    let field = field(&[sown("1", &[], "")]);
+    field.write(".planning/notes/\u{fc}ber/a.md", "one\ntwo\nthree\n");
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "-q", "-m", "Notes"]);
+    field.git(&["mv", ".planning/notes/\u{fc}ber/a.md", ".planning/notes/\u{fc}ber/b.md"]);
+    let said = field.run_all();
+    assert!(!said.contains("what was staged is kept"), "{said}");
+    field.inspect();
+}
+
+#[test]
 fn planning_files_that_were_staged_and_changed_again_are_kept_as_staged() {
     let field = field(&[sown("1", &[], "")]);
     field.write(".planning/NOTES.md", "staged words\n");
@@ -97,10 +131,7 @@ fn planning_files_that_were_staged_and_changed_again_are_kept_as_staged() {
 #[test]
 fn a_hook_that_says_no_fails_the_plan_with_its_words() {
     let field = field(&[sown("1", &[], "")]);
-    let hook = field.top().join(".git/hooks/pre-commit");
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "#!/bin/sh\necho 'no weeds, please' >&2\nexit 1\n").unwrap();
-    mow_testkit::sandbox::make_executable(&hook);
+    let hook = field.hook("pre-commit", "echo 'no weeds, please' >&2; exit 1");
     let ran = field.ends(&ALL, 1);
     assert!(ran.contains("no weeds, please"), "{ran}");
     fs::remove_file(hook).unwrap();
