@@ -1,23 +1,10 @@
 //! What a plan says it changes, and which files are tests: names only, nothing is looked up.
 
-use serde_json::Value;
-
 #[cfg(test)]
 mod tests;
 
 /// Directories whose files are tests.
 const TEST_DIRS: [&str; 7] = ["test", "tests", "__tests__", "spec", "specs", "e2e", "testdata"];
-
-/// Programs that only look at the files they name: changing those is the work that is checked.
-const LOOKS: [&str; 22] = [
-    "grep", "egrep", "fgrep", "rg", "test", "[", "[[", "ls", "stat", "wc", "find", "file", "cat",
-    "head", "tail", "sed", "cut", "sort", "uniq", "tr", "jq", "echo",
-];
-/// Words before a command that are not the command.
-const BEFORE: [&str; 13] = [
-    "if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec", "env", "nice",
-    "command",
-];
 
 /// Returns whether a path is meant by an entry of `files_modified`: the file itself, a directory
 /// above it, or a pattern with `*` (within a name) and `**` (across directories).
@@ -88,48 +75,4 @@ pub fn is_test(path: &str) -> bool {
 pub fn decides_tests(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     matches!(name, "conftest.py" | "pytest.ini" | ".mocharc.json" | ".mocharc.yml")
-}
-
-/// Returns whether a file decides what a check says: a script that it runs or a file that it compares
-/// with, or the one in which its program looks up what to run. Files that are merely searched do not.
-pub fn decides_check(command: &str, path: &str) -> bool {
-    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_between = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '{' | '}' | '`');
-    let all: Vec<Vec<&str>> = command.split(is_between).map(words).collect();
-    let is_there = dir.is_empty() || all.iter().flatten().any(|word| *word == dir);
-    all.iter().any(|words| {
-        let Some((first, rest)) = words.split_first() else { return false };
-        let program = first.rsplit('/').next().unwrap_or(first);
-        let is_its_file = match program {
-            "make" | "gmake" => matches!(name, "Makefile" | "makefile" | "GNUmakefile"),
-            "just" => matches!(name.trim_start_matches('.'), "justfile" | "Justfile"),
-            "npm" | "pnpm" | "yarn" => name == "package.json" && !rest.is_empty(),
-            _ => false,
-        };
-        let is_named = *first == path || (!LOOKS.contains(&program) && rest.contains(&path));
-        is_named || (is_its_file && is_there)
-    })
-}
-
-/// Returns whether two versions of a package.json differ in nothing but what packages it asks for, so
-/// that both run the same.
-pub fn differs_in_packages(before: &str, after: &str) -> bool {
-    let rest = |text: &str| {
-        let mut package: Value = serde_json::from_str(text).ok()?;
-        package
-            .as_object_mut()?
-            .retain(|key, _| !key.to_ascii_lowercase().ends_with("dependencies"));
-        Some(package)
-    };
-    rest(before).is_some_and(|before| rest(after) == Some(before))
-}
-
-/// Returns the words of a command, without quotes and what comes before its program.
-fn words(command: &str) -> Vec<&str> {
-    let plain = |word| {
-        let word = str::trim_matches(word, ['"', '\'', '<', '$']);
-        word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
-    };
-    let is_before = |word: &&str| BEFORE.contains(word) || word.contains('=');
-    command.split_whitespace().map(plain).skip_while(is_before).collect()
 }

@@ -8,6 +8,7 @@
 pub mod banner;
 pub mod color;
 pub mod dashboard;
+pub mod deciding;
 pub mod declared;
 pub mod depends;
 pub mod fit;

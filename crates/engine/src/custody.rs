@@ -14,7 +14,8 @@ const SHOWN: usize = 8;
 /// Reads git's own settings, with those of the user.
 pub(crate) fn settings(git: &Git) -> Result<Settings, EngineError> {
     let dir = |name: &str| std::env::var_os(name).map(PathBuf::from).unwrap_or_default();
-    let user = User { home: dir("HOME"), config: dir("XDG_CONFIG_HOME") };
+    let (home, config) = (dir("HOME"), dir("XDG_CONFIG_HOME"));
+    let user = User { home, config, global: dir("GIT_CONFIG_GLOBAL") };
     Ok(custody::settings(git, &user)?)
 }
 
@@ -26,13 +27,16 @@ pub(crate) fn meddled(git: &Git, before: &Settings) -> Result<Option<String>, En
     let undo = "undo that, or keep it and go on";
     if !changed.is_empty() {
         let changed = changed.join(", ");
-        return Ok(Some(format!("it changed git's own settings: {changed}; {undo}")));
+        // Phases share them, so it may have been another one.
+        return Ok(Some(format!("git's own settings were changed meanwhile: {changed}; {undo}")));
     }
     if !replaced.is_empty() {
         let names = replaced.iter().map(|name| &name[REPLACED.len()..]);
         let names: Vec<_> = names.map(|name| name.get(..SHOWN).unwrap_or(name)).collect();
         let names = names.join(", ");
-        return Ok(Some(format!("it replaced objects of git: {names}; {undo}: git replace -l")));
+        return Ok(Some(format!(
+            "objects of git were replaced meanwhile: {names}; {undo}: git replace -l"
+        )));
     }
     let hidden = custody::hidden(git)?;
     if hidden.is_empty() {

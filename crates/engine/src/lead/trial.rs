@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mow_core::money::Money;
 use mow_core::phase::PhaseNumber;
+use mow_host::custody::holds;
 use mow_host::git::Git;
 use mow_host::merge::{self, Conflict, Merge, Ready};
 use mow_host::process::{self, TOKEN};
@@ -86,7 +87,7 @@ impl Trial<'_> {
     ) -> Result<Option<String>, EngineError> {
         self.end_others()?;
         let git = match self.worktree.map(Git::at_top) {
-            Some(own) if holds(&own, tree)? => own,
+            Some(own) if holds_only(&own, tree)? => own,
             _ => self.check_out(commit)?,
         };
         let end = self.run(&git, command, "verify", &[("MOW_COMMIT", commit.to_owned())])?;
@@ -134,6 +135,9 @@ impl Trial<'_> {
         }
         git.run(&["add", "--all", "--sparse"])?;
         let tree = git.run(&["write-tree"])?.text();
+        if !holds(&git, &tree, "")? {
+            return self.unresolved(&git, "it hid changes from git");
+        }
         if let Some(problem) = self.recheck(&git, &checks)? {
             return self.unresolved(&git, &problem);
         }
@@ -278,10 +282,12 @@ fn setting(site: &Site, key: &str) -> Result<Option<String>, EngineError> {
     Ok(value.filter(|command| !command.trim().is_empty()))
 }
 
-/// Returns whether a worktree holds this tree and nothing else but ignored files.
-fn holds(worktree: &Git, tree: &str) -> Result<bool, EngineError> {
+/// Returns whether a worktree holds this tree and nothing else but ignored files; an agent may have
+/// written into its index.
+fn holds_only(worktree: &Git, tree: &str) -> Result<bool, EngineError> {
     let own = worktree.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?;
-    Ok(own.success && own.text() == tree && !worktree.is_dirty(true)?)
+    let is_its_own = own.success && own.text() == tree && !worktree.is_dirty(true)?;
+    Ok(is_its_own && holds(worktree, tree, "")?)
 }
 
 /// Gives planning files in conflict that have an owner the owner's version: they are none of the

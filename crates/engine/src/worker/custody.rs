@@ -25,7 +25,7 @@ pub(super) struct Before {
     settings: Settings,
     root: Option<Root>,
     /// What references held.
-    pub(super) holdings: Refs,
+    holdings: Refs,
     index: IndexStamp,
 }
 
@@ -85,13 +85,11 @@ impl Desk {
             return Err(EngineError::refused(message, "mow run makes it again"));
         }
         self.keep_lost(&before.holdings)?;
+        self.doubt_index(before.index)?;
         let (git, head) = (self.git(), self.head()?);
         let on = git.current_branch()?.unwrap_or_else(|| "no branch".to_owned());
         if on != self.branch {
             return Ok(Some(format!("it left the branch {} and is on {on}", self.branch)));
-        }
-        if index_stamp(&git)? != before.index {
-            self.trust().index_doubted = true;
         }
         let has_committed = head != before.head;
         if has_committed && !git.is_ancestor(&before.head, &head)? {
@@ -104,6 +102,21 @@ impl Desk {
             None => self.altered_plan(),
             some => Ok(some),
         }
+    }
+
+    /// Returns what somebody did to git itself who plays another role than the executor's.
+    pub(super) fn meddled(&self, before: &Before) -> Result<Option<String>, EngineError> {
+        self.keep_lost(&before.holdings)?;
+        self.doubt_index(before.index)?;
+        custody::meddled(&self.git(), &before.settings)
+    }
+
+    /// No longer believes what the index says of files, if it is another one than it was.
+    pub(super) fn doubt_index(&self, before: IndexStamp) -> Result<(), EngineError> {
+        if index_stamp(&self.git())? != before {
+            self.trust().index_doubted = true;
+        }
+        Ok(())
     }
 
     /// Keeps what references held that are gone, and tells it: who deleted them cannot be known.

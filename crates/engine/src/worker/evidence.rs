@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
 use mow_host::commit::{self, Paths};
-use mow_host::custody::{holdings, holds_head};
+use mow_host::custody::{holdings, holds, index_stamp};
 use mow_host::git::NO_REPLACE_VARIABLE;
 use mow_host::scratch;
 use mow_host::shell::End;
@@ -114,12 +114,15 @@ impl Desk {
         // No check is about something that merely stands for what is committed.
         let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
         let env = &[env, &own].concat();
-        let (before, held) = (custody::settings(&self.git())?, holdings(&self.git())?);
+        let git = self.git();
+        let (before, held) = (custody::settings(&git)?, holdings(&git)?);
+        let index = index_stamp(&git)?;
         let end =
             self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
         // What agents wrote runs here, and may do no more than they may themselves.
         self.keep_lost(&held)?;
-        if let Some(text) = custody::meddled(&self.git(), &before)? {
+        self.doubt_index(index)?;
+        if let Some(text) = custody::meddled(&git, &before)? {
             return Ok(Some(text));
         }
         let printed = disk::read(&self.log(label))?.unwrap_or_default();
@@ -187,7 +190,7 @@ impl Desk {
     /// Returns whether all code is committed.
     fn is_clean(&self) -> Result<bool, EngineError> {
         let planning = self.planning_below_top();
-        if self.trust().index_doubted && !holds_head(&self.git(), &planning)? {
+        if self.trust().index_doubted && !holds(&self.git(), "HEAD", &planning)? {
             return Ok(false);
         }
         if commit::is_clean(&self.git(), &Paths::AllBut(planning.clone())) == Some(true) {

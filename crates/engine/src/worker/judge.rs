@@ -6,9 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use mow_core::declared::{
-    covers, decides_check, decides_tests, differs_in_packages, is_declared, is_test,
-};
+use mow_core::deciding::{decides_check, packages_of, runs_the_same, scripts_of};
+use mow_core::declared::{covers, decides_tests, is_declared, is_test};
 use mow_host::history::Change;
 use mow_store::plan::{Files, Plan};
 
@@ -25,22 +24,14 @@ pub(super) struct Changed {
     is_new: bool,
 }
 
-/// What plans say of the work that is judged, and the commit that they began at.
+/// What is said of the work that is judged.
 struct Said {
+    /// What the plans change.
     files: Vec<String>,
+    /// All checks that this could decide.
     checks: Vec<String>,
+    /// The commit that the plans began at.
     base: String,
-}
-
-impl Said {
-    fn by<'a>(plans: impl IntoIterator<Item = &'a Plan>, base: &str) -> Self {
-        let mut said = Self { files: Vec::new(), checks: Vec::new(), base: base.to_owned() };
-        for plan in plans {
-            said.files.extend(plan.files_modified.iter().cloned());
-            said.checks.extend(plan.tasks.iter().flat_map(checks));
-        }
-        said
-    }
 }
 
 /// Files as they are in the last commit.
@@ -114,9 +105,24 @@ impl Desk {
         if is_test(name) && (!is_new || decides_tests(name)) {
             return Some(format!("{ALTERED}: {path} is a test outside files_modified"));
         }
-        let decides = |check: &String| decides_check(check, name);
-        let decides = !is_new && said.checks.iter().any(decides) && self.runs_other(path, said);
+        let decides = !is_new && self.decides(name, said) && self.runs_other(path, said);
         decides.then(|| format!("{ALTERED}: {path} decides a check and is outside files_modified"))
+    }
+
+    /// Returns whether a file decides what one of the checks says, by way of a package's scripts too.
+    fn decides(&self, name: &str, said: &Said) -> bool {
+        let by_package = |check: &str, package: String| {
+            let place = self.site.below_top().join(&package).display().to_string();
+            let text = self.text_in(&said.base, &place).unwrap_or_default();
+            let dir = package.strip_suffix("/package.json").unwrap_or(".");
+            let mut scripts = scripts_of(check, &text).into_iter();
+            scripts.any(|script| decides_check(&format!("cd {dir} && {script}"), name))
+        };
+        let mut packages = said.checks.iter().flat_map(|check| {
+            packages_of(check).into_iter().map(move |package| (check.as_str(), package))
+        });
+        said.checks.iter().any(|check| decides_check(check, name))
+            || packages.any(|(check, package)| by_package(check, package))
     }
 
     /// Returns whether a file that decides a check is another one than when the plans began.
@@ -124,7 +130,7 @@ impl Desk {
         // What a plan makes itself, it may go on with.
         let Some(before) = self.text_in(&said.base, path) else { return false };
         let now = self.text_in("HEAD", path).unwrap_or_default();
-        !(path.ends_with("package.json") && differs_in_packages(&before, &now))
+        !(path.ends_with("package.json") && runs_the_same(&before, &now))
     }
 
     fn text_in(&self, commit: &str, path: &str) -> Option<String> {
@@ -143,11 +149,18 @@ impl Desk {
         Ok(before.unwrap_or(&self.brief.base).clone())
     }
 
+    /// Returns what is said of work that may change some files and began at a commit: no plan may
+    /// change what decides the checks of another one either.
+    fn said(&self, files: Vec<String>, base: &str) -> Said {
+        let trust = self.trust();
+        let tasks = trust.plans.values().flat_map(|frozen| &frozen.plan.tasks);
+        Said { files, checks: tasks.flat_map(checks).collect(), base: base.to_owned() }
+    }
+
     /// Judges what a task changed; returns why it is not accepted.
     pub(super) fn judge(&self, id: &str, files: &[Changed]) -> Result<Option<String>, EngineError> {
-        let own = self.frozen(id)?;
-        let said = Said::by([&own], &self.base_of(id)?);
-        let own = own.files_modified;
+        let own = self.frozen(id)?.files_modified;
+        let said = self.said(own.clone(), &self.base_of(id)?);
         let plans = self.trust().plans.clone();
         for file in files {
             if let Some(offence) = self.offence(file, &said) {
@@ -171,18 +184,21 @@ impl Desk {
         files: &[Changed],
         base: &str,
     ) -> Result<Option<String>, EngineError> {
-        let plans: Vec<_> =
-            plans.iter().map(|plan| self.frozen(plan)).collect::<Result<_, EngineError>>()?;
-        let all = Said::by(&plans, base);
-        Ok(files.iter().find_map(|file| self.offence(file, &all)))
+        let mut all = Vec::new();
+        for plan in plans {
+            all.extend(self.frozen(plan)?.files_modified);
+        }
+        let said = self.said(all, base);
+        Ok(files.iter().find_map(|file| self.offence(file, &said)))
     }
 
     /// Judges all that a phase changed; returns why it is not accepted.
     pub(super) fn judge_phase(&self) -> Result<Option<String>, EngineError> {
         let plans = self.trust().plans.clone();
-        let all = Said::by(plans.values().map(|frozen| &frozen.plan), &self.brief.base);
+        let all = plans.values().flat_map(|frozen| frozen.plan.files_modified.clone()).collect();
+        let said = self.said(all, &self.brief.base);
         let files = self.differing(&self.brief.base)?;
-        Ok(files.iter().find_map(|file| self.offence(file, &all)))
+        Ok(files.iter().find_map(|file| self.offence(file, &said)))
     }
 
     /// Returns whether rules about what is ignored were changed without being declared.

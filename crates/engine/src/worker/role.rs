@@ -64,9 +64,12 @@ impl Desk {
         let played = play()?;
         failpoint::reach("role.ran");
         self.restore_papers(&guarded)?;
-        self.keep_lost(&before.holdings)?;
+        let meddled = self.meddled(&before)?;
         if let Played::Ended(Outcome::Interrupted) = played {
             return Ok(Outcome::Interrupted);
+        }
+        if let Some(reason) = meddled {
+            return Ok(Outcome::Failed { reason });
         }
         // A role may commit what it wrote; what it committed is looked at when the phase is closed.
         self.trust().head = None;

@@ -77,16 +77,23 @@ pub fn index_stamp(worktree: &Git) -> Result<IndexStamp, GitError> {
     Ok(about.map(|about| (about.ino(), about.len(), about.ctime(), about.ctime_nsec())))
 }
 
-/// Returns whether files hold what the last commit has, whatever the index says about them; those
-/// below a directory do not count, and new ones neither.
-pub fn holds_head(worktree: &Git, but: &str) -> Result<bool, GitError> {
+/// Returns whether files hold what a tree has, whatever the index says about them; those below a
+/// directory do not count, and new ones neither.
+pub fn holds(worktree: &Git, tree: &str, but: &str) -> Result<bool, GitError> {
     let index = PrivateIndex::empty(&worktree.plumbing())?;
-    index.read_tree("HEAD")?;
+    index.read_tree(tree)?;
     // It fails where files differ; which they are is asked after it.
     index.git().ask(&["update-index", "-q", "--refresh"])?;
-    let changed = index.git().run(&["diff-files", "--name-only", "--no-renames", "-z"])?.stdout;
-    let mut changed = changed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(changed.all(|name| is_below(name, but.as_bytes())))
+    let diff = ["diff-files", "--name-only", "--no-renames", "-z"];
+    let list = |filter| index.git().run(&[&diff[..], &[filter]].concat()).map(|it| it.stdout);
+    let counts = |name: &&[u8]| !name.is_empty() && !is_below(name, but.as_bytes());
+    if list("--diff-filter=d")?.split(|byte| *byte == 0).any(|name| counts(&name)) {
+        return Ok(false);
+    }
+    let absent = list("--diff-filter=D")?;
+    let absent = absent.split(|byte| *byte == 0).filter(counts);
+    let absent: Vec<_> = absent.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    Ok(absent.is_empty() || missing(worktree, absent)?.is_empty())
 }
 
 /// Lets git see changes again that it was told not to see.

@@ -3,6 +3,7 @@
 //! Whoever deletes a reference leaves no trace of who it was: agents, people and mow itself may.
 //! So nothing here says whose fault it is; it only finds what would be lost.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::parse_moved_to;
@@ -54,11 +55,16 @@ pub fn lost(git: &Git, before: &Refs) -> Result<Vec<Lost>, GitError> {
             continue;
         }
         // Only commits are work; what is gone altogether cannot be kept.
-        let Some(commit) = git.commit_of(object)? else { continue };
-        let find = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", &commit];
-        if git.run(&find)?.stdout.is_empty() {
+        if let Some(commit) = git.commit_of(object)? {
             lost.push(Lost { holder: holder(name), commit });
         }
+    }
+    if !lost.is_empty() {
+        let commits = lost.iter().map(|one| one.commit.as_str());
+        let args = ["rev-list", "--no-walk=unsorted"].into_iter().chain(commits);
+        let list = git.run(&args.chain(["--not", "--all"]).collect::<Vec<_>>())?.text();
+        let unheld: BTreeSet<_> = list.lines().collect();
+        lost.retain(|one| unheld.contains(one.commit.as_str()));
     }
     Ok(lost)
 }

@@ -5,7 +5,11 @@ use crate::test_repository::Repository;
 
 fn settings(repository: &Repository) -> Settings {
     let home = repository.root().with_extension("home");
-    super::settings(&repository.git, &User { config: home.join("own"), home }).unwrap()
+    super::settings(
+        &repository.git,
+        &User { config: home.join("own"), global: home.join("global"), home },
+    )
+    .unwrap()
 }
 
 #[test]

@@ -92,14 +92,14 @@ fn a_merge_that_an_agent_makes_itself_is_not_taken() {
 #[test]
 fn settings_of_git_that_an_agent_changes_are_told() {
     let changes = settles("printf 'rye\\noats\\n' > both; git config core.hooksPath /dev/null");
-    is_refused(changes, "it changed git's own settings: core.hookspath; undo that");
+    is_refused(changes, "git's own settings were changed meanwhile: core.hookspath; undo that");
 }
 
 #[test]
 fn settings_of_git_that_an_agent_changes_before_it_fails_are_told() {
     let changes = Step::sh("git config core.hooksPath /dev/null");
     let script = role("conflict-resolver").step(changes).step(Step::text("").fails(401, None));
-    is_refused(script, "; it changed git's own settings: core.hookspath; undo that");
+    is_refused(script, "; git's own settings were changed meanwhile: core.hookspath; undo that");
 }
 
 /// How many tokens a phase may use where that is limited.

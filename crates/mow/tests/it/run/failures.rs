@@ -92,6 +92,25 @@ fn a_folder_may_become_a_file_whoever_commits() {
 }
 
 #[test]
+fn a_sparse_worktree_is_checked_where_it_is() {
+    let work = "git add --all; mkdir -p node_modules; echo 1 > node_modules/dep";
+    let tasks = vec![
+        task(&format!("echo 1 > crop-1; {work}")).check("test -e node_modules/dep"),
+        task(&format!("echo 2 > crop-1; {work}"))
+            .check("test -e node_modules/dep && grep 2 crop-1"),
+    ];
+    let field = field(&[phase("1", &[]).with(plan(tasks))]);
+    field.write(".gitignore", "node_modules\n");
+    field.write("far/away", "1\n");
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "-q", "-m", "More"]);
+    field.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/far/"]);
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.git(&["show", "main:crop-1"]), "2\n");
+}
+
+#[test]
 fn a_hook_that_takes_away_trailers_fails_the_task_until_it_is_mended() {
     let field = field(&[sown("1", &[], "")]);
     field.hook("commit-msg", "printf '\nPROJ-12\n' >> \"$1\"");

@@ -9,6 +9,7 @@ use mow_testkit::field::{ALL, Field, Phase, Plan, phase};
 use super::{field_with, sown};
 
 mod behind;
+mod index;
 
 /// What holds when rye was sown.
 const GROWN: &str = "sh tests/grow.sh";
@@ -338,7 +339,7 @@ fn work_that_git_ignores() {
 #[test]
 fn work_that_is_kept_from_git() {
     let script = format!("echo crop >> $(git rev-parse --git-common-dir)/info/exclude; {HONEST}");
-    lie(&script, &[rye(GROWN)], "it changed git's own settings: info/exclude");
+    lie(&script, &[rye(GROWN)], "git's own settings were changed meanwhile: info/exclude");
 }
 
 #[test]
@@ -351,25 +352,6 @@ fn work_that_is_hidden_from_git() {
         let name = kept.lines().next().expect("what it did is kept");
         assert_eq!(field.git(&["show", &format!("{name}:README.md")]), "rye\n");
     }
-}
-
-/// The index says of a file that it is known, and names other contents than it has.
-#[test]
-fn another_content_in_the_index() {
-    let forge = r#"const fs = require("fs"), [path, from, to] = process.argv.slice(1);
-        const bytes = fs.readFileSync(path), at = bytes.indexOf(Buffer.from(from, "hex"));
-        Buffer.from(to, "hex").copy(bytes, at);
-        const body = bytes.subarray(0, -20);
-        require("crypto").createHash("sha1").update(body).digest().copy(bytes, body.length);
-        fs.writeFileSync(path, bytes);"#;
-    // What was written in the second of the index would be read by git.
-    let script = format!(
-        "echo rye > crop; touch -d '1 hour ago' crop; git add crop\n\
-         weeds=$(echo weeds | git hash-object -w --stdin)\n\
-         node -e '{forge}' $(git rev-parse --git-dir)/index $(git rev-parse :crop) $weeds\n\
-         git commit -q -m 'feat: sow'"
-    );
-    lie(&script, &[rye(GROWN)], "in a fresh checkout of");
 }
 
 #[test]
@@ -476,7 +458,10 @@ fn plans_side_by_side_are_watched_too() {
         ("echo true > tests/grow.sh; git commit -q tests -m Tests", "evidence altered: tests/grow"),
         ("echo > wild; git add wild; git commit -q wild -m Wild", "wild changed while plans"),
         ("sed -i 's/test -e/true/' $MOW_PLAN_FILE", "01-02-PLAN.md: the check of task 1"),
-        ("git config core.hooksPath /dev/null", "it changed git's own settings: core.hookspath"),
+        (
+            "git config core.hooksPath /dev/null",
+            "git's own settings were changed meanwhile: core.hookspath",
+        ),
         ("git commit -q --amend -m Mine", "it rewrote history"),
     ] {
         // The other plan is at work all the time, but does nothing that the lie could run into.
@@ -525,5 +510,5 @@ fn the_files_of_another_plan() {
 #[test]
 fn hooks_that_are_switched_off() {
     let script = format!("git config core.hooksPath /dev/null; {HONEST}");
-    lie(&script, &[rye(GROWN)], "it changed git's own settings: core.hookspath");
+    lie(&script, &[rye(GROWN)], "git's own settings were changed meanwhile: core.hookspath");
 }

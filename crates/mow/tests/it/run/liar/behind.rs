@@ -41,7 +41,24 @@ fn work_that_the_user_s_own_rules_ignore() {
     let script = format!(
         "mkdir -p ~/.config/git; echo crop >> ~/.config/git/ignore; echo >> README.md; {HONEST}"
     );
-    lie(&script, &[rye(GROWN)], "it changed git's own settings: ~/.config/git/ignore");
+    lie(&script, &[rye(GROWN)], "git's own settings were changed meanwhile: ~/.config/git/ignore");
+}
+
+#[test]
+fn hooks_that_are_switched_off_where_the_user_s_settings_look() {
+    let script = format!("printf '[Core]\n\thooksPath = /dev/null\n' > ~/more; {HONEST}");
+    let field = field_of(&script, &[rye(GROWN)]);
+    field.git(&["config", "--global", "include.path", "more"]);
+    refused(&field, 1, "git's own settings were changed meanwhile: core.hookspath");
+}
+
+#[test]
+fn git_s_own_settings_changed_by_another_role() {
+    let config = r#""roles": {"researcher": {"command":
+        "git config core.hooksPath /dev/null/$$; echo found > $MOW_RESEARCH_FILE"}},
+        "workflow": {"research": true}"#;
+    let field = field_with(config, &[sown("1", &[], "")]);
+    refused(&field, 1, "git's own settings were changed meanwhile: core.hookspath");
 }
 
 #[test]
@@ -49,7 +66,8 @@ fn hooks_that_are_switched_off_by_what_a_check_runs() {
     let script = "test $MOW_TASK = 2 || echo 'git config core.hooksPath /dev/null' > build.sh\n\
                   echo rye >> crop";
     let two = phase("1", &[]).with(plan_of("crop, build.sh", &["sh build.sh", NOTHING]));
-    let words = "its check `sh build.sh` failed, it changed git's own settings: core.hookspath";
+    let words =
+        "its check `sh build.sh` failed, git's own settings were changed meanwhile: core.hookspath";
     lie(script, &[two], words);
 }
 
@@ -58,7 +76,7 @@ fn a_test_that_git_takes_for_another() {
     let script = "echo weeds > crop; echo '# nothing' > .gitignore\n\
                   git replace $(git rev-parse HEAD:tests/grow.sh) \
                   $(echo true | git hash-object -w --stdin)";
-    lie(script, &[rye(GROWN)], "it replaced objects of git: ");
+    lie(script, &[rye(GROWN)], "objects of git were replaced meanwhile: ");
 }
 
 #[test]
@@ -111,6 +129,32 @@ fn package(runs: &str, needs: &str) -> String {
     let package =
         serde_json::json!({ "scripts": { "test": runs }, "dependencies": { needs: "1" } });
     package.to_string()
+}
+
+#[test]
+fn a_script_behind_the_script_of_the_package_was_edited() {
+    let field = field_of("echo weeds > crop; echo true > check.sh", &[rye("npm test")]);
+    field.write("check.sh", "grep -q rye crop\n");
+    field.write(
+        "package.json",
+        package("npm run -s grown", "left-pad")
+            .replace("\"test\"", "\"grown\":\"sh check.sh\",\"test\""),
+    );
+    commit(&field);
+    refused(&field, 1, "evidence altered: check.sh decides a check");
+}
+
+/// One plan may not decide what the checks of another one say.
+#[test]
+fn the_file_that_decides_the_check_of_a_later_plan_was_edited() {
+    let script = "echo rye > crop; printf 'test:\\n\\ttrue\\n' > Makefile";
+    // One after the other, since they do not say clearly what they change.
+    let later = plan_of("other (new)", &["make test"]);
+    let field = field_of(script, &[phase("1", &[]).with(plan_of("crop", &[NOTHING])).with(later)]);
+    field.write("Makefile", "test:\n\tgrep -q weeds crop\n");
+    commit(&field);
+    refused(&field, 1, "evidence altered: Makefile decides a check");
+    assert!(!field.git(&["log", "--format=%s", "phase-01"]).contains("Task 1"), "at once");
 }
 
 /// What a plan makes itself, and what it says it changes, are its own to change.
