@@ -275,6 +275,8 @@ pub struct Lead {
     pub breaker: bool,
     /// The commit that the target branch has followed to.
     pub followed: Option<Commit>,
+    /// Where the target branch was seen last.
+    pub stands_at: Commit,
     /// Why the target branch did not follow, and the command that makes it.
     pub follow_refused: Option<(String, String)>,
     /// Whether the last planning files are committed.
@@ -348,6 +350,7 @@ impl Default for Lead {
             hold: Hold::None,
             breaker: false,
             followed: None,
+            stands_at: Commit::new(),
             follow_refused: None,
             closed: false,
             commands_through: None,

@@ -255,7 +255,8 @@ pub fn follow_last(
         return Ok(None);
     }
     let (sender, news) = mpsc::channel();
-    let outcome = merge::follow(&site, &lead.target, &lead.tip, &Repository::new(&site, sender))?;
+    let (places, free) = ([&*lead.stands_at, &*lead.tip], Repository::new(&site, sender));
+    let outcome = merge::follow(&site, &lead.target, places, &free)?;
     for news in news.try_iter() {
         if let Wake::Told(told) = news {
             warn(&told);
@@ -306,8 +307,13 @@ pub fn target(
             "name it with --into BRANCH",
         )
     })?;
+    let name = branch.escape_debug();
+    // Git would take `main~1` for a commit of a branch.
+    if !git.ask(&["check-ref-format", &format!("refs/heads/{branch}")])?.success {
+        let message = format!("`{name}` is no name of a branch");
+        return Err(EngineError::refused(message, "git branch lists them"));
+    }
     let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
-        let name = branch.escape_debug();
         EngineError::refused(
             format!("there is no branch `{name}` to merge into"),
             format!("git branch '{name}' makes it; --into names another one"),

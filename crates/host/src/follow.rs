@@ -6,11 +6,15 @@
 //! branch that is checked out is never moved behind its back: its owner would see the merge as
 //! staged deletions.
 
+mod begun;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::git::index::{Entry, tree_entries};
-use crate::git::{Answer, Git, GitError};
+use crate::git::{Answer, Git, GitError, locks};
+
+pub use begun::{Begun, begun};
 
 /// A variable for a setting without a value.
 const NOTHING: &str = "MOW_NOTHING";
@@ -50,13 +54,21 @@ pub fn follow(
     };
     let checkouts = checkouts(&git, &full)?;
     // The usual case: git itself looks whether the branch can move on.
-    if let [(path, true)] = checkouts.as_slice() {
+    if let [(path, true)] = checkouts.as_slice()
+        && !is_cut_off(path, &old)?
+    {
+        let checkout = Git::at_top(path);
+        begun::begin(&checkout, (&old, commit))?;
+        failpoint::reach("follow.noted");
         let answer = fast_forward(path, branch, commit)?;
         match git.commit_of(&full)? {
             Some(now) if answer.success && now == commit => {
+                begun::end(&checkout)?;
                 return Ok(if now == old { Followed::UpToDate } else { Followed::Updated });
             }
-            _ => {}
+            // The disk may be full.
+            _ if begun::has_written(&checkout)? => {}
+            _ => begun::end(&checkout)?,
         }
     }
     if git.is_ancestor(commit, &old)? {
@@ -82,6 +94,17 @@ pub fn follow(
     }
 }
 
+/// Returns whether somebody began to move a branch forward here and did not come to the end; what a
+/// killed git left locked is unlocked.
+fn is_cut_off(path: &Path, old: &str) -> Result<bool, GitError> {
+    let checkout = Git::at_top(path);
+    let is_so = begun(&checkout)?.is_some_and(|begun| begun.from == old);
+    if is_so {
+        locks::clear_stale(&checkout)?;
+    }
+    Ok(is_so)
+}
+
 /// Returns the one command that merges a commit into a branch, and never into another one.
 pub fn command_to_merge(root: &Path, branch: &str, commit: &str) -> Result<String, GitError> {
     let checkouts = checkouts(&Git::new(root).plumbing(), &format!("refs/heads/{branch}"))?;
@@ -90,6 +113,23 @@ pub fn command_to_merge(root: &Path, branch: &str, commit: &str) -> Result<Strin
         Some((path, false)) => switch_and_merge(path, branch, commit),
         None => switch_and_merge(root, branch, commit),
     })
+}
+
+/// Returns the one command that moves a branch forward to a commit, or else merges that.
+pub fn command_to_follow(
+    root: &Path,
+    (branch, commit): (&str, &str),
+    live: &[String],
+) -> Result<String, GitError> {
+    let full = format!("refs/heads/{branch}");
+    let checkouts = checkouts(&Git::new(root).plumbing(), &full)?;
+    if let [(path, true)] = checkouts.as_slice() {
+        let git = Git::at_top(path).plumbing();
+        if git.is_ancestor(&full, commit)? {
+            return Ok(forward_command(path, commit, &ready(&git, commit, live)?));
+        }
+    }
+    command_to_merge(root, branch, commit)
 }
 
 /// Git refuses to switch in the middle of something, and then nothing is merged.
@@ -160,32 +200,56 @@ fn stage_and_forward(
     live: &[String],
 ) -> Result<Followed, GitError> {
     let git = Git::at_top(path).plumbing();
-    let (mut ready, mut staged) = (Vec::new(), Vec::new());
-    for path in dirty(&git, live)? {
-        if !is_ready(&git, commit, &path)? {
-            continue;
-        }
+    let head = git.commit_of("HEAD")?;
+    let begun = begun(&git)?.filter(|begun| Some(&begun.from) == head.as_ref());
+    let written = match &begun {
+        Some(begun) => begun::stage_written(&git, begun)?,
+        None => Vec::new(),
+    };
+    failpoint::reach("follow.written");
+    let (ready, mut staged) = (ready(&git, commit, live)?, Vec::new());
+    for path in &ready {
         // Somebody may have the index locked, and nothing can be staged then.
-        if git.ask(&["--literal-pathspecs", "add", "--force", "--sparse", "--", &path])?.success {
-            staged.push(path.clone());
+        if git.ask(&["--literal-pathspecs", "add", "--force", "--sparse", "--", path])?.success {
+            staged.push(path.clone().into_bytes());
         }
-        ready.push(path);
     }
     failpoint::reach("follow.staged");
     let answer = fast_forward(path, branch, commit)?;
     if answer.success && git.commit_of("HEAD")?.as_deref() == Some(commit) {
+        begun::end(&git)?;
         return Ok(Followed::Updated);
     }
+    let is_clean = written.is_empty();
+    staged.extend(written);
     unstage(&git, &staged)?;
-    let command = format!("{} merge --ff-only --no-overwrite-ignore {commit}", at(path));
-    let add = format!("{} add -- {}", at(path), words(&ready));
-    let command = if ready.is_empty() { command } else { format!("{add} && {command}") };
+    if is_clean {
+        begun::end(&git)?;
+    }
+    let command = forward_command(path, commit, &ready);
     let reason = if answer.success {
         format!("git did not move {branch}, as settings of merges want it")
     } else {
         answer.complaint()
     };
     Ok(refused(reason, command))
+}
+
+/// Returns the files that are as a commit has them and not committed here.
+fn ready(git: &Git, commit: &str, live: &[String]) -> Result<Vec<String>, GitError> {
+    let mut ready = Vec::new();
+    for path in dirty(git, live)? {
+        if is_ready(git, commit, &path)? {
+            ready.push(path);
+        }
+    }
+    Ok(ready)
+}
+
+fn forward_command(path: &Path, commit: &str, ready: &[String]) -> String {
+    let command = format!("{} merge --ff-only --no-overwrite-ignore {commit}", at(path));
+    let add = format!("{} add -- {}", at(path), words(ready));
+    if ready.is_empty() { command } else { format!("{add} && {command}") }
 }
 
 /// Returns those of some files, or of the files below them, that are not committed.
@@ -226,13 +290,13 @@ fn words(paths: &[String]) -> String {
 }
 
 /// Takes back what was staged, so that a refusal leaves no trace.
-fn unstage(git: &Git, paths: &[String]) -> Result<(), GitError> {
+fn unstage(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
     if paths.is_empty() {
         return Ok(());
     }
-    let mut args = vec!["--literal-pathspecs", "reset", "--quiet", "HEAD", "--"];
-    args.extend(paths.iter().map(String::as_str));
-    git.run(&args).map(drop)
+    let list: Vec<u8> = paths.iter().flat_map(|path| [&path[..], b"\0"].concat()).collect();
+    let reset = ["--literal-pathspecs", "reset", "--quiet", "--pathspec-from-file=-"];
+    git.run_with(&[&reset[..], &["--pathspec-file-nul", "HEAD"]].concat(), &list).map(drop)
 }
 
 fn blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>, GitError> {

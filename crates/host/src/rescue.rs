@@ -18,7 +18,7 @@ use crate::git::{Git, GitError, locks, parse_names};
 use crate::in_progress;
 
 use in_the_way::InTheWay;
-pub use in_the_way::ignored_in_the_way;
+pub use in_the_way::{ignored_in_the_way, repositories};
 
 /// What the names of all rescues begin with.
 pub const PREFIX: &str = "refs/mow/rescue/";
@@ -43,8 +43,8 @@ pub enum RescueError {
     },
     /// A repository inside the worktree would be written over, and no commit of ours can hold it.
     #[error(
-        "{paths:?} in {worktree} are repositories of their own where another commit has files; move them \
-         away first"
+        "in {worktree} there are repositories of their own where another commit has files: {}; move \
+         them away first", .paths.join(", ")
     )]
     Repositories {
         /// The worktree.

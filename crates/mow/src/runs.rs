@@ -13,6 +13,7 @@ use mow_core::lead::{Command, Event, Lead, Scope, Standing, Status, Track};
 use mow_core::machine::Machine;
 use mow_core::phase::PhaseNumber;
 use mow_engine::lead as engine;
+use mow_host::git::Git;
 use mow_host::life;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
@@ -66,12 +67,26 @@ impl Run {
         Self::read(project, dir)
     }
 
-    /// Loads the newest run when it is not over.
-    pub(crate) fn unfinished(context: &Context) -> Result<Option<Self>, Failure> {
+    /// Loads the newest run, if there is any.
+    pub(crate) fn newest(context: &Context) -> Result<Option<Self>, Failure> {
         let project = context.shared()?;
         let Some(dir) = find(&project, None)? else { return Ok(None) };
         let run = Self::read(project, dir)?;
-        Ok((!is_over(&run.lead) && !run.lead.run.is_empty()).then_some(run))
+        Ok((!run.lead.run.is_empty()).then_some(run))
+    }
+
+    /// Loads the newest run when it is not over.
+    pub(crate) fn unfinished(context: &Context) -> Result<Option<Self>, Failure> {
+        Ok(Self::newest(context)?.filter(|run| !is_over(&run.lead)))
+    }
+
+    /// Returns the command that brings the branch to what the run did, where it still has to be.
+    pub(crate) fn to_finish(&self) -> Result<Option<String>, Failure> {
+        let Lead { target, tip, follow_refused, .. } = &self.lead;
+        let Some((_, command)) = follow_refused else { return Ok(None) };
+        let branch = format!("refs/heads/{target}");
+        let is_there = Git::new(&self.project.root).is_ancestor(tip, &branch)?;
+        Ok((!is_there).then(|| command.clone()))
     }
 
     /// Loads the newest run while a lead is at work on it; `None` also when it cannot be read.
@@ -181,7 +196,7 @@ impl Run {
 }
 
 /// Returns whether a lead is at work; looks without creating anything.
-fn is_led(context: &Context) -> bool {
+pub(crate) fn is_led(context: &Context) -> bool {
     disk::is_locked(&engine::lead_lock(&context.project)).unwrap_or(false)
 }
 

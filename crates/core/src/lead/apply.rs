@@ -30,6 +30,9 @@ pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
     }
 }
 
+/// The command that has the branch follow once more.
+const AGAIN: &str = "mow run --all";
+
 fn change(lead: &mut Lead, event: &Event, at: u64) {
     match event {
         Event::Begun { run, target, tip } => {
@@ -37,6 +40,7 @@ fn change(lead: &mut Lead, event: &Event, at: u64) {
             lead.target.clone_from(target);
             lead.tip.clone_from(tip);
             lead.followed = Some(tip.clone());
+            lead.stands_at.clone_from(tip);
         }
         Event::TakenUp { settings } => {
             lead.settings.clone_from(settings);
@@ -251,15 +255,17 @@ fn finish(lead: &mut Lead, id: u64, outcome: &Outcome) {
         }
         (Some(Effect::Follow { commit, .. }), Outcome::Failed { reason }) => {
             lead.followed = Some(commit);
-            lead.follow_refused = Some((reason.clone(), String::new()));
+            lead.follow_refused = Some((reason.clone(), AGAIN.to_owned()));
         }
         // The branch had moved by itself, and what it has is part of the run now.
         (Some(Effect::Follow { .. }), Outcome::Merged { commit, .. }) => {
             lead.tip.clone_from(commit);
+            lead.stands_at.clone_from(commit);
             lead.followed = Some(commit.clone());
             lead.follow_refused = None;
         }
         (Some(Effect::Follow { commit, .. }), _) => {
+            lead.stands_at.clone_from(&commit);
             lead.followed = Some(commit);
             lead.follow_refused = None;
         }

@@ -395,6 +395,9 @@ pub enum Effect {
         target: String,
         /// The commit to follow to.
         commit: Commit,
+        /// Where the branch was seen last.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        from: Commit,
     },
     /// Write and commit the planning files at the end.
     Close {

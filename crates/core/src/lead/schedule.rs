@@ -54,7 +54,8 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
         }
         Some(Next::Follow) => {
             let (target, commit) = (lead.target.clone(), lead.tip.clone());
-            draft.intend(Effect::Follow { target, commit });
+            let from = lead.stands_at.clone();
+            draft.intend(Effect::Follow { target, commit, from });
         }
         None => {}
     }

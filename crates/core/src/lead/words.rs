@@ -226,7 +226,7 @@ impl Outcome {
             (Effect::End { phase, .. }, Self::Done) => {
                 format!("phase {phase}: its worker was ended by force")
             }
-            (Effect::Follow { target, commit }, Self::Done) => {
+            (Effect::Follow { target, commit, .. }, Self::Done) => {
                 format!("{target} follows to {}", short(commit))
             }
             (Effect::Follow { target, .. }, Self::Refused { reason, command }) => {

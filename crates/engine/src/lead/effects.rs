@@ -159,7 +159,9 @@ fn perform(
             let phase = Phase::new(site, phase, *attempt, *spent)?.alone(*alone);
             super::merge::merge(&phase, [commit, onto], repository)
         }
-        Effect::Follow { target, commit } => super::merge::follow(site, target, commit, repository),
+        Effect::Follow { target, commit, from } => {
+            super::merge::follow(site, target, [from, commit], repository)
+        }
         Effect::Close { commit, .. } => super::merge::close(site, commit, picture, repository),
     }
 }

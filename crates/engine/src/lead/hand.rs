@@ -164,7 +164,7 @@ fn end(
     trial::clear(site)?;
     let name = run_ref(site);
     let Some(tip) = git.commit_of(&name)? else { return Ok(()) };
-    match follow(site, &handled.target, &tip, free)? {
+    match follow(site, &handled.target, ["", &tip], free)? {
         Outcome::Refused { reason, command } => handled.behind = Some((reason, command)),
         Outcome::Failed { reason } => handled.behind = Some((reason, String::new())),
         _ => {

@@ -299,15 +299,25 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
 
 /// Lets the branch of the run follow to a commit, as far as git allows without harm.
 ///
-/// Where people have committed to the branch meanwhile, their work is merged first.
+/// Where people have committed to the branch meanwhile, their work is merged first. Where they have
+/// set it back from where it was seen, what they took away does not come back with the run.
 pub(super) fn follow(
     site: &Site,
     target: &str,
-    commit: &str,
+    [from, commit]: [&str; 2],
     repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     let git = Git::new(site.top());
+    let planning = site.below_top().join(".planning").display().to_string();
     let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
+    if let Some(theirs) = theirs.as_deref().filter(|theirs| *theirs != from && !from.is_empty())
+        && !git.is_ancestor(from, theirs)?
+    {
+        let [had, has] = [from, theirs].map(|one| one.get(..8).unwrap_or(one));
+        let reason = format!("somebody set {target} back from {had}; it is at {has} now");
+        let command = follow::command_to_follow(site.top(), (target, commit), &[planning])?;
+        return Ok(Outcome::Refused { reason, command });
+    }
     let moved = match theirs {
         Some(theirs) if repository.run_ref.is_before(&theirs, commit) => None,
         Some(theirs) if !git.is_ancestor(&theirs, commit)? => Some(theirs),
@@ -328,7 +338,6 @@ pub(super) fn follow(
     };
     failpoint::reach("follow.begun");
     let to = merged.as_deref().unwrap_or(commit);
-    let planning = site.below_top().join(".planning").display().to_string();
     let followed = follow::follow(site.top(), target, to, &[planning])?;
     failpoint::reach("follow.ended");
     Ok(match (followed, merged) {

@@ -270,11 +270,27 @@ fn bring_changes(
     let target = project.planning.join("phases").join(&dir.name);
     let git = Git::at_top(&place.path);
     let below = site.below_top().join(".planning/phases").join(&dir.name);
+    let root = Git::new(&site.project.root);
+    let text = |git: &Git, commit: &str, file: &Path| -> Result<Option<Vec<u8>>, EngineError> {
+        let name = format!("{commit}:{}", below.join(file).display());
+        let answer = git.ask(&["cat-file", "blob", &name])?;
+        Ok(answer.success.then_some(answer.stdout))
+    };
     let mut changed = Vec::new();
+    let mut elsewhere = None;
     for file in planning_copy::missing_in(&dir.path, &target)? {
-        let name = format!("{fork}:{}", below.join(&file).display());
-        let before = git.ask(&["cat-file", "blob", &name])?;
-        let before = before.success.then_some(before.stdout);
+        let before = text(&git, fork, &file)?;
+        // On another branch the root has other files, and nobody wrote them for this one.
+        let is_elsewhere = match elsewhere {
+            Some(known) => known,
+            None => *elsewhere.insert(!root.is_ancestor(fork, "HEAD")?),
+        };
+        if is_elsewhere
+            && before.is_some()
+            && disk::read(&dir.path.join(&file))? == text(&root, "HEAD", &file)?
+        {
+            continue;
+        }
         let (ours, theirs) = (disk::read(&dir.path.join(&file))?, disk::read(&target.join(&file))?);
         let is_ours = theirs == before || is_newer(&dir.path.join(&file), &target.join(&file));
         if ours != before && is_ours {

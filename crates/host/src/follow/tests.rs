@@ -263,3 +263,76 @@ fn a_sparse_checkout_follows_and_stays_sparse() {
     assert!(!repository.root().join("out").exists(), "it is not filled");
     assert_eq!(repository.say(&["status", "--porcelain"]), "");
 }
+
+/// A branch that is about to be moved forward over files of every kind.
+fn large() -> (Repository, String) {
+    let repository = Repository::new();
+    repository.write("gone", "old\n");
+    repository.write("other", "old\n");
+    let from = repository.commit("second");
+    repository.say(&["checkout", "-q", "--detach"]);
+    for (path, text) in [("dir/a", "whole\n"), ("dir/b", "first\nsecond\n"), ("file", "one\ntwo\n")]
+    {
+        repository.write(path, text);
+    }
+    repository.write("other", "new\n");
+    fs::remove_file(repository.root().join("gone")).unwrap();
+    let ahead = repository.commit("ahead");
+    repository.say(&["checkout", "-q", "main"]);
+    begun::begin(&repository.git, (&from, &ahead)).unwrap();
+    (repository, ahead)
+}
+
+/// Does what git has done when it is cut off.
+fn cut_off(repository: &Repository) {
+    repository.write("dir/a", "whole\n");
+    repository.write("dir/b", "first\nsec");
+    repository.write("file", "");
+    fs::remove_file(repository.root().join("gone")).unwrap();
+    repository.write(".git/index.lock", "half");
+}
+
+#[test]
+fn files_of_a_fast_forward_that_was_cut_off_are_finished() {
+    let (repository, ahead) = large();
+    cut_off(&repository);
+    repository.write("mine", "untracked\n");
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["rev-parse", "main"]), ahead);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "?? mine");
+    assert_eq!(begun(&repository.git).unwrap(), None);
+}
+
+#[test]
+fn what_the_user_wrote_after_the_cut_stays() {
+    let (repository, ahead) = large();
+    cut_off(&repository);
+    repository.write("dir/b", "mine\n");
+    let Followed::Refused { reason, .. } = run(&repository, &ahead) else { panic!() };
+    assert!(reason.contains("dir/b"), "{reason}");
+    assert_eq!(repository.text("dir/b"), "mine\n");
+    assert_eq!(repository.say(&["diff", "--cached", "--name-only"]), "", "nothing stays staged");
+    fs::remove_file(repository.root().join("dir/b")).unwrap();
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_fast_forward_that_was_cut_off_before_its_last_step_is_finished() {
+    let (repository, ahead) = large();
+    repository.say(&["read-tree", "-u", "-m", "HEAD", &ahead]);
+    assert_eq!(run(&repository, &ahead), Followed::Updated);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn without_a_note_half_a_file_is_the_user_s() {
+    let (repository, ahead) = large();
+    begun::end(&repository.git).unwrap();
+    repository.write("dir/b", "first\nsec");
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    assert_eq!(repository.text("dir/b"), "first\nsec");
+    assert_eq!(begun(&repository.git).unwrap(), None, "git refused before it wrote anything");
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    assert_eq!(repository.text("dir/b"), "first\nsec");
+}

@@ -95,16 +95,29 @@ impl PrivateIndex {
             input.extend_from_slice(path);
             input.push(0);
         }
-        for Entry { path, mode, object } in set {
-            input.extend_from_slice(format!("{mode} {object}\t").as_bytes());
-            input.extend_from_slice(path);
-            input.push(0);
-        }
+        input.extend(lines(set));
         if input.is_empty() {
             return Ok(());
         }
         self.git.run_with(&["update-index", "-z", "--index-info"], &input).map(drop)
     }
+}
+
+/// Sets entries of whatever index git uses.
+pub(crate) fn put(git: &Git, set: &[Entry]) -> Result<(), GitError> {
+    if set.is_empty() {
+        return Ok(());
+    }
+    let args = ["update-index", "--add", "-z", "--index-info"];
+    git.run_with(&args, &lines(set)).map(drop)
+}
+
+/// Returns entries as git reads them.
+fn lines(set: &[Entry]) -> Vec<u8> {
+    let line = |Entry { path, mode, object }: &Entry| {
+        [format!("{mode} {object}\t").as_bytes(), path, b"\0"].concat()
+    };
+    set.iter().flat_map(line).collect()
 }
 
 /// Copies an index together with the time of its last change.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::entries::{clear_unfinished, forget};
 use super::{WorktreeError, is_at, is_whole};
 use crate::git::{Git, GitError};
-use crate::submodules;
+use crate::{custody, rescue, submodules};
 
 /// A worktree to remove.
 #[derive(Clone, Debug)]
@@ -29,6 +29,11 @@ pub enum Removed {
     Submodules {
         /// Their names.
         names: Vec<String>,
+    },
+    /// These are repositories of their own inside of it; nothing was changed.
+    Repositories {
+        /// Where they are in it.
+        paths: Vec<PathBuf>,
     },
     /// This commit would be in no reference any more; nothing was changed.
     Unmerged {
@@ -61,8 +66,12 @@ pub fn remove(root: &Path, remove: &Remove) -> Result<Removed, WorktreeError> {
     let mut commits: Vec<String> = Vec::new();
     if has_files {
         let worktree = Git::at_top(&remove.path).plumbing();
-        if holds_work(&worktree)? {
+        if holds_work(&worktree)? || !custody::hidden(&worktree)?.is_empty() {
             return Ok(Removed::Dirty);
+        }
+        let paths = rescue::repositories(&remove.path);
+        if !paths.is_empty() {
+            return Ok(Removed::Repositories { paths });
         }
         commits.extend(worktree.commit_of("HEAD")?);
     }

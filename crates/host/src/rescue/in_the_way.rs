@@ -97,6 +97,16 @@ impl InTheWay {
     }
 }
 
+/// Finds the repositories inside a worktree that are no submodules of it, by their places in it.
+pub fn repositories(worktree: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    find_repositories(worktree, Path::new(""), DEPTH_MAX, &mut found);
+    // Its own `.git` lies at the top, and those of submodules are files that lead to its directory.
+    found.retain(|inner| *inner != Path::new("") && worktree.join(inner).join(".git").is_dir());
+    found.sort_unstable();
+    found
+}
+
 /// Finds the repositories in a folder.
 fn find_repositories(top: &Path, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(top.join(folder)).into_iter().flatten().flatten() {

@@ -20,6 +20,7 @@ use mow_engine::lead::{
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
+use mow_host::follow::{begun, follow};
 use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::phase_dirs;
@@ -85,8 +86,12 @@ impl Args {
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let project = context.shared()?;
     refuse_workers(&project)?;
+    refuse_elsewhere(context, &project, args)?;
     check_repository(&project)?;
     let choice = wanted(context, args)?;
+    if !args.dry_run {
+        finish_following(context, &project)?;
+    }
     let before = unfinished(&project)?;
     if let Some((run, lead)) = &before {
         keep_target(run, lead, args.into.as_deref())?;
@@ -94,7 +99,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
     let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
     if before.is_none() && !args.dry_run {
-        confirm_behind(&project, args.yes || chosen.phases.is_empty())?;
+        confirm_behind(&project, args, chosen.phases.is_empty())?;
     }
     if chosen.phases.is_empty() && before.is_none() {
         return Ok(Output::Text("Nothing to do: all chosen phases are done.\n".to_owned()));
@@ -207,6 +212,42 @@ fn refuse_workers(project: &Project) -> Result<(), Failure> {
     Err(Failure::refused(message).hint("mow run is for people; workers carry out one phase"))
 }
 
+/// Refuses a run from a worktree that somebody made for another branch: the plan and the branch of the
+/// main one would be meant, and not those that are seen there.
+fn refuse_elsewhere(context: &Context, project: &Project, args: &Args) -> Result<(), Failure> {
+    let here = &context.project;
+    let is_ours = || -> Result<bool, Failure> {
+        let home = super::worktree::home(context)?;
+        Ok(home.layouts().any(|home| here.root.starts_with(home.path())))
+    };
+    if here.root == project.root || args.into.is_some() || is_ours()? {
+        return Ok(());
+    }
+    let git = |root: &PathBuf| Git::new(root).current_branch();
+    let name = |branch: Option<String>| branch.unwrap_or_else(|| "no branch".to_owned());
+    let (own, main) = (name(git(&here.root)?), name(git(&project.root)?));
+    let message = format!(
+        "this worktree is on {own}; a run goes by the plan of the main one, {}, and merges into {main}",
+        project.root.display()
+    );
+    Err(Failure::refused(message).hint(format!("cd there, or --into {own} to merge here")))
+}
+
+/// Lets the branch in the root come to where a lead was bringing it when it died: half of the files
+/// are there then, and must not be taken for the user's.
+fn finish_following(context: &Context, project: &Project) -> Result<(), Failure> {
+    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    let git = Git::at_top(top);
+    let (Some(begun), false) = (begun(&git)?, crate::runs::is_led(context)) else { return Ok(()) };
+    if let Some(branch) = git.current_branch()?
+        && git.commit_of("HEAD")? == Some(begun.from)
+    {
+        // Why it cannot is said by the run.
+        follow(top, &branch, &begun.to, &[])?;
+    }
+    Ok(())
+}
+
 fn check_repository(project: &Project) -> Result<(), Failure> {
     if !project.planned {
         return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
@@ -287,17 +328,24 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
     Err(Failure::refused("nothing was started").hint("--yes confirms without asking"))
 }
 
-/// Asks before a run begins without what the last one did.
-fn confirm_behind(project: &Project, yes: bool) -> Result<(), Failure> {
+/// Refuses to begin a run without what the last one did, unless that is forced.
+fn confirm_behind(project: &Project, args: &Args, is_nothing: bool) -> Result<(), Failure> {
     let last = follow_last(project, &this_program()?, crate::output::warn)?;
     let Some(behind) = last else { return Ok(()) };
     let Behind { run, branch, reason, command } = behind;
     let message = format!("{branch} does not have what run {run} did: {reason}");
-    if yes || confirm(&format!("{message}. Run without it?"))? {
-        crate::output::warn(&format!("{message}; to finish: {command}"));
+    if !is_nothing && !args.force {
+        let hint = format!("{command}, or --force to run without it");
+        return Err(Failure::refused(message).hint(hint));
+    }
+    crate::output::warn(&format!("{message}; to finish: {command}"));
+    if is_nothing
+        || args.yes
+        || confirm("The phases will build on work that is not there. Run them?")?
+    {
         return Ok(());
     }
-    Err(Failure::refused(message).hint(command))
+    Err(Failure::refused("nothing was started").hint("--yes confirms without asking"))
 }
 
 pub(super) fn this_program() -> Result<PathBuf, Failure> {

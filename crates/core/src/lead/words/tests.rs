@@ -83,7 +83,8 @@ fn the_end_of_an_effect_is_told_by_what_was_begun() {
     let merge =
         Effect::Merge { phase, attempt: 1, commit: commit.clone(), onto, spent, alone: false };
     begin(&mut lead, 0, merge);
-    begin(&mut lead, 1, Effect::Follow { target: "main".to_owned(), commit: commit.clone() });
+    let (target, from) = ("main".to_owned(), commit.clone());
+    begin(&mut lead, 1, Effect::Follow { target, commit: commit.clone(), from });
     let told = |id: u64, outcome: Outcome| Event::Finished { id, outcome }.explained(&lead);
     let merged = told(0, Outcome::Merged { commit, note: "a note".to_owned() }).unwrap();
     assert_eq!(merged, "phase 2: the run's target is now fedcba98; a note");

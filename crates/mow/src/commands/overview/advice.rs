@@ -48,6 +48,9 @@ pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> 
     if let Some(run) = &standing.run {
         steps.extend(with_run(run));
     }
+    if let Some(command) = &standing.to_finish {
+        steps.push(Step::new(command, "bring the branch to what the last run did"));
+    }
     if !standing.problems.is_empty() {
         steps.push(Step::new("mow doctor", "see what is wrong, and what to do about it"));
     }

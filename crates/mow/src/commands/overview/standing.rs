@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::advice::{self, Step};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::runs::{Brief, Run};
+use crate::runs::{Brief, Run, is_over};
 
 /// All that the overview shows; also what it prints as JSON.
 #[derive(Debug, Serialize)]
@@ -33,6 +33,9 @@ pub(super) struct Standing {
     pub(super) blocked: Vec<PhaseLine>,
     pub(super) blockers: Vec<String>,
     pub(super) problems: Vec<String>,
+    /// The command that brings the branch to what the last run did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) to_finish: Option<String>,
     pub(super) next: Vec<Step>,
 }
 
@@ -125,12 +128,12 @@ impl Standing {
             blocked: Vec::new(),
             blockers: snapshot.blockers,
             problems: Vec::new(),
+            to_finish: None,
             next: Vec::new(),
         };
-        match Run::unfinished(context) {
-            Ok(run) => run.iter().for_each(|run| standing.add_run(run)),
-            Err(failure) => standing.problems.push(failure.message),
-        }
+        let newest = Run::newest(context)
+            .and_then(|run| run.iter().try_for_each(|run| standing.add_newest(run)));
+        standing.problems.extend(newest.err().map(|failure| failure.message));
         match &survey {
             Some(survey) => standing.add_phases(context, survey),
             None => standing.problems.push("ROADMAP.md is missing".to_owned()),
@@ -140,6 +143,17 @@ impl Standing {
         }
         standing.next = advice::inside(&standing, survey.as_ref());
         Ok(standing)
+    }
+
+    fn add_newest(&mut self, run: &Run) -> Result<(), Failure> {
+        if !is_over(&run.lead) {
+            self.add_run(run);
+        } else if let Some(command) = run.to_finish()? {
+            let (target, name) = (&run.lead.target, run.dir.run());
+            self.problems.push(format!("{target} does not have what run {name} did"));
+            self.to_finish = Some(command);
+        }
+        Ok(())
     }
 
     fn add_run(&mut self, run: &Run) {

@@ -7,8 +7,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
+use mow_host::custody::hidden;
 use mow_host::git::Git;
 use mow_host::phase_worktree::{self, Remove, Removed};
+use mow_host::rescue::repositories;
 use mow_store::claims::{self, Claims};
 use mow_store::manifest::{self as file, Worktree};
 use mow_store::worktree_home::Home;
@@ -110,6 +112,12 @@ fn reason_to_keep(
     if git.is_dirty(true)? {
         return Ok(Some("has uncommitted work".to_owned()));
     }
+    if let Some(file) = hidden(&Git::at_top(path))?.first() {
+        return Ok(Some(format!("git was told not to see the changes in {file}")));
+    }
+    if let Some(inner) = repositories(path).first() {
+        return Ok(Some(holds(inner)));
+    }
     let left = planning_left(context, home, path, phase)?;
     Ok(left.map(|file| format!("{} is not in the main root", file.display())))
 }
@@ -148,6 +156,7 @@ fn remove(home: &Home, git: &Git, judged: &mut Judged) -> Result<(), Failure> {
             Ok(Removed::Gone) => None,
             Ok(Removed::Dirty) => Some("has uncommitted work".to_owned()),
             Ok(Removed::Unmerged { commit }) => Some(format!("commit {commit} is on no branch")),
+            Ok(Removed::Repositories { paths }) => paths.first().map(|path| holds(path)),
             Ok(Removed::Submodules { names }) => {
                 let names = names.join(", ");
                 Some(format!("only it has the commits of the submodules {names}"))
@@ -163,6 +172,10 @@ fn remove(home: &Home, git: &Git, judged: &mut Judged) -> Result<(), Failure> {
     failpoint::reach("prune.noted");
     judged.removed = true;
     Ok(())
+}
+
+fn holds(inner: &Path) -> String {
+    format!("{} is a repository of its own in it", inner.display())
 }
 
 fn text(all: &[Judged], yes: bool) -> String {

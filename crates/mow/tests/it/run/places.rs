@@ -163,3 +163,106 @@ fn commits_of_others_on_the_target_are_taken_in() {
     assert_eq!((field.text("other"), field.text("crop-1")), ("other\n".into(), "1\n".into()));
     field.inspect();
 }
+
+#[test]
+fn nothing_is_built_without_what_the_last_run_did() {
+    let phases = [
+        sown("1", &[], "echo more >> README.md"),
+        sown("2", &["1"], ""),
+        sown("3", &["2"], "test -e crop-2"),
+    ];
+    let field = field(&phases);
+    field.write("README.md", "My own words.\n");
+    let said = field.ends(&["run", "1", "2", "--yes", "--plain"], 0);
+    assert!(said.contains("merged into the run's target"), "{said}");
+    for call in [&["run", "3", "--yes", "--plain"][..], &ALL] {
+        let refused = field.ends(call, 1);
+        assert!(refused.contains("main does not have what run"), "{refused}");
+        assert!(refused.contains("--force to run without it"), "{refused}");
+    }
+    let overview = field.ends(&[], 0);
+    assert!(overview.contains("main does not have what run"), "{overview}");
+    field.git(&["checkout", "-q", "README.md"]);
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.text("crop-3"), "3\n");
+    assert!(!field.ends(&[], 0).contains("does not have what"), "it is finished");
+}
+
+#[test]
+fn a_run_from_a_worktree_of_another_branch_says_what_it_would_do() {
+    let field = field(&[sown("1", &[], "")]);
+    let other = field.sandbox.outside().join("other");
+    let path = other.to_str().unwrap();
+    field.git(&["worktree", "add", "-q", "-b", "feature", path]);
+    let call = ["--cwd", path, "run", "--all", "--yes", "--plain"];
+    let refused = field.ends(&call, 1);
+    assert!(refused.contains("this worktree is on feature"), "{refused}");
+    assert!(refused.contains("merges into main"), "{refused}");
+    field.ends(&[&call[..], &["--into", "feature"]].concat(), 0);
+    assert_eq!(field.git(&["show", "feature:crop-1"]), "1\n");
+    assert!(!field.root().join("crop-1").exists(), "main is left alone");
+}
+
+#[test]
+fn the_plans_of_the_target_count_where_another_branch_is_checked_out() {
+    let plan = ".planning/phases/01-field-1/01-01-PLAN.md";
+    let field = field(&[sown("1", &[], "")]);
+    field.git(&["switch", "-q", "-c", "feature"]);
+    field.edit(plan, "echo 1 > crop-1", "echo feature > crop-1");
+    field.git(&["commit", "-q", "-a", "-m", "Another plan"]);
+    field.git(&["switch", "-q", "main"]);
+    field.ends(&[&ALL[..], &["--into", "feature"]].concat(), 0);
+    assert_eq!(field.git(&["show", "feature:crop-1"]), "feature\n");
+    assert!(field.git(&["show", &format!("feature:{plan}")]).contains("echo feature"));
+}
+
+#[test]
+fn a_commit_that_was_taken_back_meanwhile_does_not_come_back() {
+    let field = field(&[sown("1", &[], "meet 1"), sown("2", &["1"], "")]);
+    field.write("secret", "1\n");
+    field.git(&["add", "secret"]);
+    field.git(&["commit", "-q", "-m", "Leak"]);
+    let said = messed_up(&field, || {
+        field.git(&["stash", "-q"]);
+        field.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    });
+    assert!(said.contains("somebody set main back from"), "{said}");
+    assert!(!field.git(&["ls-tree", "--name-only", "main"]).contains("secret"));
+    assert!(!field.root().join("secret").exists());
+    finish(&field, &said);
+    assert_eq!(field.text("crop-2"), "2\n");
+}
+
+#[test]
+fn names_that_are_no_branch_are_refused() {
+    let field = field(&[sown("1", &[], "")]);
+    for name in ["main~0", "main^0", "main@{0}", "", "a..b"] {
+        let refused = field.ends(&[&ALL[..], &["--into", name]].concat(), 1);
+        assert!(refused.contains("is no name of a branch"), "{name}: {refused}");
+    }
+}
+
+/// Git writes files one by one and moves the branch last.
+#[test]
+fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
+    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+    let lead = field.start(&ALL);
+    field.reached("1");
+    // Nothing can be written beside it.
+    field.write(".git/index.lock", "");
+    field.open("1");
+    let (_, said) = lead.end();
+    assert!(said.contains("main did not follow"), "{said}");
+    let tip = field.git(&["for-each-ref", "--format=%(objectname)", "refs/mow/run"]);
+    let head = field.git(&["rev-parse", "HEAD"]);
+    field.write(".git/mow-follow", format!("{} {}", head.trim(), tip.trim()));
+    field.write("long", "1\n2\n3");
+    let paper = field.git(&["show", &format!("{}:{SUMMARY}", tip.trim())]);
+    field.write(SUMMARY, &paper[..paper.len() / 2]);
+    field.ends(&ALL, 0);
+    assert_eq!(field.text("long").lines().count(), 100);
+    assert_eq!(field.git(&["rev-parse", "HEAD"]), tip);
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
+    field.inspect();
+}
