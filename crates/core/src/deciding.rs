@@ -31,18 +31,19 @@ const RUNNERS: [&str; 14] = [
 /// Flags with which these run something else, or nothing.
 const WITHOUT_SCRIPT: [&str; 8] =
     ["-m", "-c", "-e", "-p", "--check", "--eval", "--print", "--test"];
-/// Programs that compare files.
-const COMPARING: [&str; 3] = ["diff", "cmp", "comm"];
+/// Programs that compare files with others, or with what is written down of them.
+const COMPARING: [&str; 8] =
+    ["diff", "cmp", "comm", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"];
 /// Flags that are followed by a file with rules, or a program to run.
-const BY_FILE: [&str; 4] = ["-f", "--file", "-exec", "<"];
+const BY_FILE: [&str; 3] = ["--file", "-exec", "<"];
 /// Programs that run the scripts of a package.
 const OF_PACKAGES: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// What is followed by a directory to work in.
 const INTO: [&str; 6] = ["cd", "pushd", "-C", "--prefix", "--dir", "--cwd"];
 /// Words before a command that are not the command.
-const BEFORE: [&str; 13] = [
+const BEFORE: [&str; 19] = [
     "if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec", "env", "nice",
-    "command",
+    "command", "timeout", "nohup", "setsid", "stdbuf", "sudo", "xargs",
 ];
 /// What stands between commands.
 const BETWEEN: [char; 9] = [';', '|', '&', '\n', '(', ')', '{', '}', '`'];
@@ -72,12 +73,26 @@ fn decides(command: &str, path: &str, depth: usize) -> bool {
         let Some((first, rest)) = words.split_first() else { return false };
         let is_fed = all.get(at + 1).is_some_and(|next| is_shell(next[0]));
         is_it(first)
-            || rest.windows(2).any(|pair| BY_FILE.contains(&pair[0]) && is_it(&pair[1]))
+            || rest.windows(2).any(|pair| is_followed_by_file(pair[0]) && is_it(&pair[1]))
             || ((is_fed || COMPARING.contains(&program(first))) && rest.iter().any(is_it))
             || script_of(first, rest).is_some_and(|script| is_it(&script))
             || told(first, rest).is_some_and(by_told)
             || files_of(program(first), rest).iter().any(is_it)
     })
+}
+
+/// Returns whether a file that is new decides what a check says, in place of those that were there.
+pub fn takes_over(command: &str, path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let all = commands(command);
+    let runs = |programs: &[&str]| all.iter().any(|words| programs.contains(&program(words[0])));
+    let is_taken = match name {
+        "GNUmakefile" | "makefile" => runs(&["make", "gmake"]),
+        ".justfile" => runs(&["just"]),
+        ".npmrc" | ".yarnrc" | ".yarnrc.yml" => runs(&OF_PACKAGES),
+        _ => false,
+    };
+    is_taken && dirs(&all).iter().any(|into| join(into, "") == dir)
 }
 
 /// Returns where the packages may be described whose scripts a check runs.
@@ -154,6 +169,12 @@ fn is_shell(word: &str) -> bool {
     SHELLS.contains(&program(word))
 }
 
+/// Returns whether a file with rules follows: `-f`, `-qf`.
+fn is_followed_by_file(word: &str) -> bool {
+    let is_short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('f');
+    is_short || BY_FILE.contains(&word)
+}
+
 /// Returns whether a flag of a shell says that a command follows: `-c`, `-euc`.
 fn is_command_flag(word: &&str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
@@ -188,8 +209,17 @@ fn dirs<'a>(all: &[Vec<&'a str>]) -> Vec<&'a str> {
     dirs
 }
 
+/// Returns the name of a file in a directory, without the steps that lead nowhere.
 fn join(dir: &str, file: &str) -> String {
-    if matches!(dir, "" | ".") { file.to_owned() } else { format!("{dir}/{file}") }
+    let mut parts = Vec::new();
+    for part in dir.split('/').chain(file.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Returns the words of each command in a line; what is quoted is one word.
@@ -221,10 +251,14 @@ fn commands(line: &str) -> Vec<Vec<&str>> {
 
 /// Adds a word to the last command, without quotes; what comes before its program does not count.
 fn push<'a>(all: &mut [Vec<&'a str>], word: Option<&'a str>) {
-    let word = word.unwrap_or_default().trim_matches(['"', '\'', '$']);
+    let word = word.unwrap_or_default().trim_matches(['"', '\'']);
+    let word = word.strip_prefix("$PWD/").unwrap_or(word).trim_start_matches('$');
     let word = word.strip_prefix("./").unwrap_or(word);
     let word = if word == "/" { word } else { word.trim_end_matches('/') };
-    let is_before = BEFORE.contains(&word) || word.contains('=');
+    // Flags and times belong to what comes before, as in `timeout -k 5 60s`.
+    let is_time = word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('/');
+    let is_before =
+        BEFORE.contains(&word) || word.contains('=') || word.starts_with('-') || is_time;
     if let Some(words) = all.last_mut()
         && !(word.is_empty() || (words.is_empty() && is_before))
     {

@@ -26,6 +26,8 @@ pub(crate) const PLAN_KEY: &str = "Mow-Plan";
 pub(crate) const TASK_KEY: &str = "Mow-Task";
 /// Tells a task's commit that was made beside other plans, and not checked.
 pub(crate) const BESIDE_KEY: &str = "Mow-Beside";
+/// Tells where an agent began that committed its work beside other plans itself.
+pub(crate) const SINCE_KEY: &str = "Mow-Since";
 /// Tells what a commit undoes.
 pub(crate) const UNDONE_KEY: &str = "Mow-Undone";
 pub(crate) const CLOSED_KEY: &str = "Mow-Closed";
@@ -204,6 +206,11 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
+    /// Returns what a trailer of a commit says.
+    pub(crate) fn value(&self, commit: &str, key: &str) -> Option<&str> {
+        self.history.commits.iter().find(|one| one.commit == commit)?.value(key)
+    }
+
     /// Reads the marks of the commits after a base.
     pub(crate) fn load(
         git: &Git,

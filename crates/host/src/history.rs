@@ -10,6 +10,8 @@ use crate::git::{Git, GitError};
 const FORMAT: &str = "--format=%m%H %P%n%(trailers:only=true,unfold=true)";
 /// How git writes the kind of a file that is not there.
 const NO_FILE: &str = "000000";
+/// And that of a repository of its own.
+const REPOSITORY: &str = "160000";
 
 /// A commit and its trailers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,11 @@ impl Change {
     /// Returns whether there was no such file before.
     pub fn is_new(&self) -> bool {
         self.sides[0].0 == NO_FILE
+    }
+
+    /// Returns whether it is a repository of its own now, of which git knows a commit.
+    pub fn is_repository(&self) -> bool {
+        self.sides[1].0 == REPOSITORY
     }
 }
 

@@ -23,6 +23,13 @@ fn a_check_is_decided_by_what_it_runs() {
         ("python3 -u check.py", "check.py"),
         ("find src -name '*.rs' -exec ./check.sh {} +", "check.sh"),
         ("grep -f words.txt crop", "words.txt"),
+        ("grep -qf words.txt crop", "words.txt"),
+        ("timeout -k 5 60s sh ci/t.sh", "ci/t.sh"),
+        ("sh \"$PWD/ci/t.sh\"", "ci/t.sh"),
+        ("sh ci/../ci/t.sh", "ci/t.sh"),
+        ("cd web/app && sh ../t.sh", "web/t.sh"),
+        ("ls ci/t.sh | xargs sh", "ci/t.sh"),
+        ("sha256sum -c sums", "sums"),
         ("diff out expected.txt", "expected.txt"),
         ("make test", "Makefile"),
         ("make -C web/ test", "web/GNUmakefile"),
@@ -61,6 +68,13 @@ fn files_that_are_searched_or_compiled_decide_nothing() {
     ] {
         assert!(!decides_check(command, path), "{command}: {path}");
     }
+}
+
+#[test]
+fn new_files_may_take_the_place_of_others() {
+    assert!(takes_over("make test", "GNUmakefile") && takes_over("cd web; npm test", "web/.npmrc"));
+    assert!(!takes_over("make test", "web/GNUmakefile") && !takes_over("cargo test", ".npmrc"));
+    assert!(!takes_over("make test", "Makefile"), "there may have been none");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::player;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
-use crate::marks::{Mark, UNDONE_KEY};
+use crate::marks::{Mark, SINCE_KEY, UNDONE_KEY};
 
 /// How many files are named.
 const NAMED_MAX: usize = 5;
@@ -68,6 +68,7 @@ impl Desk {
         let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
         let watched = touch::plain(&parsed.files_modified).unwrap_or_default();
         let job = Job { task, label: &label, env: &env, files: &watched };
+        let before = self.head()?;
         if let Some(outcome) = self.act(&job, (plan, number))? {
             if matches!(outcome, Outcome::Asked { .. }) {
                 // What it did so far will be put aside, so it has to begin again.
@@ -78,9 +79,19 @@ impl Desk {
         failpoint::reach("beside.acted");
         let subject = format!("{}({plan}): {}", kind(parsed.kind.as_deref()), one_line(&task.name));
         let mark = Mark::Task(plan.to_owned(), number);
-        let commit = self.commit(&subject, Some((&mark, effect)), Part::Declared(&files))?;
+        let part = Part::Declared(&files, &before);
+        let commit = self.commit(&subject, Some((&mark, effect)), part)?;
         failpoint::reach("beside.committed");
         Ok(Outcome::Committed { commit })
+    }
+
+    /// Returns whether an agent itself has committed some files since a commit: nobody else may.
+    pub(super) fn have_commits(&self, files: &[String], since: &str) -> Result<bool, EngineError> {
+        let range = format!("{since}..HEAD");
+        let log = ["--literal-pathspecs", "log", "-1", "--format=%H", range.as_str(), "--"];
+        let files = files.iter().map(String::as_str);
+        let found = self.git().plumbing().run(&log.into_iter().chain(files).collect::<Vec<_>>())?;
+        Ok(!found.stdout.is_empty())
     }
 
     /// Looks for changes that none of the plans declared; puts them aside and fails.
@@ -181,7 +192,10 @@ impl Desk {
         let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let subject = format!("revert({plan}): task {from} does not pass its check");
         let files = self.declared(plan)?;
-        let commit = commit::undo(&self.git(), &files, &format!("{first}^"), &subject, &trailers)
+        // What an agent committed itself lies before the mark.
+        let since = marks.value(first, SINCE_KEY).map(str::to_owned);
+        let to = since.unwrap_or_else(|| format!("{first}^"));
+        let commit = commit::undo(&self.git(), &files, &to, &subject, &trailers)
             .map_err(|error| EngineError::Host(error.into()))?;
         self.trust().note(Some((&mark, effect)), &commit);
         failpoint::reach("beside.undone");

@@ -84,8 +84,7 @@ impl Desk {
             let message = format!("{} is gone, or no worktree any more", self.worktree.display());
             return Err(EngineError::refused(message, "mow run makes it again"));
         }
-        self.keep_lost(&before.holdings)?;
-        self.doubt_index(before.index)?;
+        let meddled = self.meddled(before)?;
         let (git, head) = (self.git(), self.head()?);
         let on = git.current_branch()?.unwrap_or_else(|| "no branch".to_owned());
         if on != self.branch {
@@ -98,13 +97,13 @@ impl Desk {
         if let Some(text) = self.strayed(has_committed.then_some(head.as_str()), before)? {
             return Ok(Some(text));
         }
-        match custody::meddled(&git, &before.settings)? {
+        match meddled {
             None => self.altered_plan(),
             some => Ok(some),
         }
     }
 
-    /// Returns what somebody did to git itself who plays another role than the executor's.
+    /// Returns what somebody did to git itself, and keeps what is lost by that.
     pub(super) fn meddled(&self, before: &Before) -> Result<Option<String>, EngineError> {
         self.keep_lost(&before.holdings)?;
         self.doubt_index(before.index)?;
@@ -112,7 +111,7 @@ impl Desk {
     }
 
     /// No longer believes what the index says of files, if it is another one than it was.
-    pub(super) fn doubt_index(&self, before: IndexStamp) -> Result<(), EngineError> {
+    fn doubt_index(&self, before: IndexStamp) -> Result<(), EngineError> {
         if index_stamp(&self.git())? != before {
             self.trust().index_doubted = true;
         }
@@ -120,7 +119,7 @@ impl Desk {
     }
 
     /// Keeps what references held that are gone, and tells it: who deleted them cannot be known.
-    pub(super) fn keep_lost(&self, before: &Refs) -> Result<(), EngineError> {
+    fn keep_lost(&self, before: &Refs) -> Result<(), EngineError> {
         let lost = lost(&self.git(), before)?;
         let name = self.rescue_name("deleted");
         for one in &lost {

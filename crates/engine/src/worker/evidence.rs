@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
 use mow_host::commit::{self, Paths};
-use mow_host::custody::{holdings, holds, index_stamp};
+use mow_host::custody::holds;
 use mow_host::git::NO_REPLACE_VARIABLE;
 use mow_host::scratch;
 use mow_host::shell::End;
@@ -20,7 +20,6 @@ use super::desk::{Desk, Script, complaint};
 use super::task::one_line;
 use crate::EngineError;
 use crate::clock::Clock;
-use crate::custody;
 
 /// Some checks to run.
 pub(super) struct Checks<'a> {
@@ -114,15 +113,11 @@ impl Desk {
         // No check is about something that merely stands for what is committed.
         let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
         let env = &[env, &own].concat();
-        let git = self.git();
-        let (before, held) = (custody::settings(&git)?, holdings(&git)?);
-        let index = index_stamp(&git)?;
+        let before = self.before()?;
         let end =
             self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
         // What agents wrote runs here, and may do no more than they may themselves.
-        self.keep_lost(&held)?;
-        self.doubt_index(index)?;
-        if let Some(text) = custody::meddled(&git, &before)? {
+        if let Some(text) = self.meddled(&before)? {
             return Ok(Some(text));
         }
         let printed = disk::read(&self.log(label))?.unwrap_or_default();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use mow_core::deciding::{decides_check, packages_of, runs_the_same, scripts_of};
+use mow_core::deciding::{decides_check, packages_of, runs_the_same, scripts_of, takes_over};
 use mow_core::declared::{covers, decides_tests, is_declared, is_test};
 use mow_host::history::Change;
 use mow_store::plan::{Files, Plan};
@@ -22,6 +22,7 @@ pub(super) struct Changed {
     /// Its name below the top of the repository.
     pub(super) path: String,
     is_new: bool,
+    is_repository: bool,
 }
 
 /// What is said of the work that is judged.
@@ -69,17 +70,24 @@ impl Desk {
     pub(super) fn differing(&self, from: &str) -> Result<Vec<Changed>, EngineError> {
         let (marks, head) = (self.marks()?, self.head()?);
         if let Some(changes) = marks.history.differing(from, &head) {
-            let changed = |change: Change| Changed { is_new: change.is_new(), path: change.path };
+            let changed = |change: Change| Changed {
+                is_new: change.is_new(),
+                is_repository: change.is_repository(),
+                path: change.path,
+            };
             return Ok(changes.into_iter().map(changed).collect());
         }
         // What somebody merged shows in none of its commits.
-        let args = ["diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", from, &head];
+        let args = ["diff", "--raw", "--no-renames", "--no-ext-diff", "-z", from, &head];
         let output = self.git().plumbing().run(&args)?.stdout;
         let names = mow_host::git::parse_names(&output);
-        let pairs = names.chunks_exact(2);
-        Ok(pairs
-            .map(|pair| Changed { is_new: pair[0].starts_with('A'), path: pair[1].clone() })
-            .collect())
+        // `:<mode before> <mode after> <object> <object> <letter>`, then the name
+        let changed = |pair: &[String]| Changed {
+            is_new: pair[0].ends_with('A'),
+            is_repository: pair[0].split(' ').nth(1) == Some("160000"),
+            path: pair[1].clone(),
+        };
+        Ok(names.chunks_exact(2).map(changed).collect())
     }
 
     /// Returns a file's name as plans have it: below the project's root.
@@ -93,8 +101,12 @@ impl Desk {
 
     /// Returns why a change is not accepted, whoever of the plans made it.
     fn offence(&self, file: &Changed, said: &Said) -> Option<String> {
-        let Changed { path, is_new } = file;
+        let Changed { path, is_new, is_repository } = file;
         let name = self.named(path).unwrap_or(path);
+        if *is_repository && !self.is_submodule(path) {
+            let why = "whose commits would stay behind: it is no submodule";
+            return Some(format!("it committed {path} as a repository of its own, {why}"));
+        }
         if let Some(rest) = name.strip_prefix(".planning/phases/") {
             let own = rest.strip_prefix(&self.dir_name).is_some_and(|rest| rest.starts_with('/'));
             return (!own).then(|| format!("it changed {path}, which belongs to another phase"));
@@ -105,7 +117,13 @@ impl Desk {
         if is_test(name) && (!is_new || decides_tests(name)) {
             return Some(format!("{ALTERED}: {path} is a test outside files_modified"));
         }
-        let decides = !is_new && self.decides(name, said) && self.runs_other(path, said);
+        let decides = match is_new {
+            true => {
+                said.checks.iter().any(|check| takes_over(check, name))
+                    && self.had_other(path, said)
+            }
+            false => self.decides(name, said) && self.runs_other(path, said),
+        };
         decides.then(|| format!("{ALTERED}: {path} decides a check and is outside files_modified"))
     }
 
@@ -125,12 +143,33 @@ impl Desk {
             || packages.any(|(check, package)| by_package(check, package))
     }
 
+    /// Returns whether there was a file already whose place a new one takes; settings need none.
+    fn had_other(&self, path: &str, said: &Said) -> bool {
+        let (dir, name) = path.rsplit_once('/').map_or(("", path), |(dir, name)| (dir, name));
+        let other = match name {
+            "GNUmakefile" | "makefile" => "Makefile",
+            ".justfile" => "justfile",
+            _ => return true,
+        };
+        let other = if dir.is_empty() { other.to_owned() } else { format!("{dir}/{other}") };
+        self.text_in(&said.base, &other).is_some()
+    }
+
     /// Returns whether a file that decides a check is another one than when the plans began.
     fn runs_other(&self, path: &str, said: &Said) -> bool {
         // What a plan makes itself, it may go on with.
         let Some(before) = self.text_in(&said.base, path) else { return false };
         let now = self.text_in("HEAD", path).unwrap_or_default();
         !(path.ends_with("package.json") && runs_the_same(&before, &now))
+    }
+
+    /// Returns whether the last commit says where a repository inside of it comes from.
+    fn is_submodule(&self, path: &str) -> bool {
+        let modules = self.text_in("HEAD", ".gitmodules").unwrap_or_default();
+        let mut settings = modules.lines().filter_map(|line| line.split_once('='));
+        settings.any(|(key, value)| {
+            key.trim() == "path" && value.trim().trim_matches('"').trim_end_matches('/') == path
+        })
     }
 
     fn text_in(&self, commit: &str, path: &str) -> Option<String> {
@@ -230,6 +269,13 @@ impl Desk {
             let output = self.git().plumbing().run(&[&args[..], &[&range, &base]].concat())?;
             files.extend(mow_host::git::parse_names(&output.stdout));
         }
+        // Beside other plans an agent's own commits may lie before any mark.
+        let own = self.frozen(id)?.files_modified;
+        let by_agents =
+            marks.history.commits.iter().filter(|one| !marks.commits.contains(&one.commit));
+        let by_agents = by_agents.flat_map(|one| &one.changes).map(|change| &change.path);
+        let is_own = |path: &&String| self.named(path).is_some_and(|name| is_declared(&own, name));
+        files.extend(by_agents.filter(is_own).cloned());
         // The papers of the phase are not the plan's work, whichever commit they came with.
         let papers = format!("{}/phases/{}/", self.planning_below_top(), self.dir_name);
         files.retain(|file| !file.starts_with(&papers));

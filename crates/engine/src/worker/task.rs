@@ -18,7 +18,7 @@ use super::evidence::Checks;
 use super::player;
 use crate::EngineError;
 use crate::marks::{
-    ATTEMPT_KEY, BESIDE_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, TASK_KEY,
+    ATTEMPT_KEY, BESIDE_KEY, CLOSED_KEY, Mark, PLAN_KEY, RUN_KEY, SEAL_KEY, SINCE_KEY, TASK_KEY,
 };
 
 /// What a script ends with when it cannot decide something by itself.
@@ -249,27 +249,36 @@ impl Desk {
         part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
         let mut trailers = self.trailers(mark)?;
-        if let (Part::Declared(_), Some((Mark::Task(plan, task), _))) = (part, mark) {
+        if let (Part::Declared(..), Some((Mark::Task(plan, task), _))) = (part, mark) {
             trailers.push((BESIDE_KEY, format!("{plan}/{task}")));
         }
-        let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let mut trailers: Vec<_> =
+            trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let planning = self.planning_below_top();
         let paths = match part {
             Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
             Part::Papers if self.commits_docs => {
                 Paths::Folder(format!("{planning}/phases/{}", self.dir_name))
             }
-            Part::Papers | Part::Declared(_) => Paths::Only(Vec::new()),
+            Part::Papers | Part::Declared(..) => Paths::Only(Vec::new()),
         };
         let git = self.git();
         let _guard = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
         let made = match part {
-            Part::Declared(files) => commit::commit_beside(&git, files, subject, &trailers),
+            Part::Declared(files, _) => commit::commit_beside(&git, files, subject, &trailers),
             _ => commit::commit_paths(&git, &paths, subject, &trailers),
         };
         let failed = |error: commit::CommitError| EngineError::Host(error.into());
         let mut made = made.map_err(failed)?;
-        if made.is_none() && matches!(part, Part::Papers | Part::CodeOrMark) && mark.is_some() {
+        let marks = match part {
+            Part::Papers | Part::CodeOrMark => mark.is_some(),
+            Part::Declared(files, since) if made.is_none() => {
+                trailers.push((SINCE_KEY, since));
+                self.have_commits(files, since)?
+            }
+            Part::Code | Part::Declared(..) => false,
+        };
+        if made.is_none() && marks {
             made = Some(commit::commit_mark(&git, subject, &trailers).map_err(failed)?);
         }
         if let Some(commit) = &made {
@@ -302,8 +311,9 @@ pub(super) enum Part<'a> {
     CodeOrMark,
     /// The planning files of the phase.
     Papers,
-    /// Only these files and directories, while other plans are at work in the others.
-    Declared(&'a [String]),
+    /// Only these files and directories, while other plans are at work in the others; or a mark, where
+    /// an agent has committed some of them itself since a commit.
+    Declared(&'a [String], &'a str),
 }
 
 /// Returns the word that commits of a plan begin with.

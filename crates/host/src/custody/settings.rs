@@ -81,7 +81,8 @@ pub fn settings(worktree: &Git, user: &User) -> Result<Settings, GitError> {
     for file in rules {
         read_rules(&file, user.named(&file), &mut all);
     }
-    for name in ["info/exclude", "info/attributes", "info/grafts"] {
+    let alternates = "objects/info/alternates";
+    for name in ["info/exclude", "info/attributes", "info/grafts", alternates] {
         read_rules(&common.join(name), name.to_owned(), &mut all);
     }
     read_rules(&own.join("info/sparse-checkout"), "info/sparse-checkout".to_owned(), &mut all);

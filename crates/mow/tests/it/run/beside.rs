@@ -101,6 +101,35 @@ fn settings_make_plans_run_in_order() {
 }
 
 #[test]
+fn an_agent_may_commit_its_work_itself() {
+    for add in ["git add a", "git add --all"] {
+        let own = format!("echo a > a; {add}; git commit -q -m Mine");
+        let field = field(&[pair(&own, "")]);
+        field.run_all();
+        field.inspect();
+        assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("a\n", "b\n"));
+    }
+}
+
+#[test]
+fn what_an_agent_committed_itself_is_undone_when_it_does_not_pass() {
+    let grown = "test -e ../../rain && echo rye > a || echo weeds > a";
+    let first = task(&format!("{grown}; git add a; git commit -q -m Mine")).check("grep -q rye a");
+    let phases = phase("1", &[])
+        .with(plan(vec![first]).changes(&["a"]))
+        .with(plan(vec![task("echo b > b")]).changes(&["b"]));
+    let field = field(&[phases]);
+    let said = field.ends(&ALL, 1);
+    assert!(said.contains("its check `grep -q rye a` failed"), "{said}");
+    let there = field.git(&["ls-tree", "--name-only", "phase-01"]);
+    assert!(!there.lines().any(|name| name == "a"), "{there}");
+    field.write("rain", "");
+    field.run_all();
+    field.inspect();
+    assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("rye\n", "b\n"));
+}
+
+#[test]
 fn a_worker_killed_in_the_middle_keeps_what_was_left_and_goes_on() {
     let field = field(&[pair("echo half > a\nmeet a", "echo half > b\nmeet b")]);
     let lead = field.start(&ALL);

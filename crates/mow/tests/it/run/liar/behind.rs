@@ -259,3 +259,22 @@ fn work_that_was_ignored_before_is_named() {
     let said = field.run_all();
     assert!(said.contains("`crop` is among files_modified, but in none of its commits"), "{said}");
 }
+
+#[test]
+fn a_repository_of_its_own_whose_commits_would_stay_behind() {
+    let script = format!(
+        "{HONEST}; git init -q sub; cd sub; echo 1 > real; git add real; git -c user.name=a -c user.email=a commit -q -m Sub; cd ..\n\
+         git add --all; git commit -q -m All"
+    );
+    lie(&script, &[rye("test -e sub/real")], "it committed sub as a repository of its own");
+}
+
+#[test]
+fn objects_that_lie_elsewhere() {
+    let script = format!(
+        "git init -q --bare ~/store; echo ~/store/objects >> $(git rev-parse --git-common-dir)/\
+         objects/info/alternates; {HONEST}"
+    );
+    let words = "git's own settings were changed meanwhile: objects/info/alternates";
+    lie(&script, &[rye(GROWN)], words);
+}
