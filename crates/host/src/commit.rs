@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::git::index::PrivateIndex;
 use crate::git::plain::{Plain, Ready};
-use crate::git::{Answer, Git, GitError, is_below};
+use crate::git::{Answer, Git, GitError, has_lfs, is_below};
 use crate::history::find_trailers;
 
 /// How much of what git and its hooks said is kept.
@@ -26,6 +26,8 @@ const FOLDER_MAX: usize = 1_000;
 /// How long somebody else may keep the worktree's index locked, and how often that is looked at.
 const INDEX_WITHIN: Duration = Duration::from_secs(10);
 const INDEX_AGAIN: Duration = Duration::from_millis(20);
+/// What files begin with that stand for content in Git LFS.
+const LFS_POINTER: &[u8] = b"version https://git-lfs";
 /// How often a commit is tried because somebody else's came in between.
 const BESIDE_TRIES_MAX: usize = 10;
 
@@ -52,6 +54,14 @@ pub enum CommitError {
     Refused {
         /// The end of what they said, line by line.
         output: String,
+    },
+    /// A file belongs to Git LFS, and would be committed as it is.
+    #[error(
+        "{path} belongs to Git LFS by .gitattributes, and its program is not there; install git-lfs"
+    )]
+    NoLfs {
+        /// The file.
+        path: String,
     },
     /// It was made and taken back, for a hook took away what it is known by later.
     #[error(
@@ -177,10 +187,34 @@ fn stage<'a>(
     if is_as_it_lies && let Some(ready) = ready(&names(&all)) {
         return Ok(Some(Staged::Here(Box::new(ready))));
     }
+    if let Some(path) = without_lfs(worktree, &to_add)? {
+        return Err(CommitError::NoLfs { path });
+    }
     if !to_add.is_empty() {
         worktree.run_with(&add(), &to_add)?;
     }
     Ok(Some(Staged::Added(all)))
+}
+
+/// Returns a file whose content belongs to Git LFS, where that is not there to take it; its pointers
+/// are files like any other.
+fn without_lfs(worktree: &Git, list: &[u8]) -> Result<Option<String>, GitError> {
+    if has_lfs() || list.is_empty() {
+        return Ok(None);
+    }
+    let answer = worktree.run_with(&["check-attr", "-z", "--stdin", "filter"], list)?.stdout;
+    // The path, the attribute and its value.
+    let words: Vec<_> = answer.split(|byte| *byte == 0).collect();
+    let of_lfs = words.chunks_exact(3).filter(|three| three[2] == b"lfs").map(|three| three[0]);
+    let is_content = |path: &&[u8]| {
+        let text = fs::read(worktree.dir().join(OsStr::from_bytes(path)));
+        text.is_ok_and(|text| !text.starts_with(LFS_POINTER) && !text.is_empty())
+    };
+    let Some(path) = of_lfs.into_iter().find(is_content) else { return Ok(None) };
+    // We switch it off ourselves; what is asked is whether anybody switched it on.
+    let required = worktree.ask(&["config", "--get-all", "filter.lfs.required"])?.text();
+    let is_required = required.lines().any(|value| value == "true");
+    Ok(is_required.then(|| String::from_utf8_lossy(path).into_owned()))
 }
 
 /// How paths are given to git: as a list, for there may be more of them than arguments can be.

@@ -16,6 +16,8 @@ use crate::git::{Answer, Git, GitError, locks};
 
 pub use begun::{Begun, begun};
 
+/// The command that has the branch follow once more.
+const AGAIN: &str = "mow run --all";
 /// A variable for a setting without a value.
 const NOTHING: &str = "MOW_NOTHING";
 
@@ -215,17 +217,23 @@ fn stage_and_forward(
         }
     }
     failpoint::reach("follow.staged");
+    if let (None, Some(head)) = (&begun, &head) {
+        begun::begin(&git, (head, commit))?;
+    }
     let answer = fast_forward(path, branch, commit)?;
     if answer.success && git.commit_of("HEAD")?.as_deref() == Some(commit) {
         begun::end(&git)?;
         return Ok(Followed::Updated);
     }
-    let is_clean = written.is_empty();
+    let is_clean = written.is_empty() && !begun::has_written(&git)?;
     staged.extend(written);
-    unstage(&git, &staged)?;
-    if is_clean {
-        begun::end(&git)?;
+    let unstaged = unstage(&git, &staged);
+    if !is_clean {
+        // Whatever is left is written to its end the next time.
+        return Ok(refused(answer.complaint(), AGAIN.to_owned()));
     }
+    unstaged?;
+    begun::end(&git)?;
     let command = forward_command(path, commit, &ready);
     let reason = if answer.success {
         format!("git did not move {branch}, as settings of merges want it")

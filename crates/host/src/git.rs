@@ -251,7 +251,7 @@ impl Git {
 
 /// Returns whether the program of Git LFS is there. Asked once: it does not come and go.
 #[expect(clippy::disallowed_methods, reason = "git will look for the program in the same way")]
-fn has_lfs() -> bool {
+pub(crate) fn has_lfs() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -199,9 +199,23 @@ impl Desk {
         for plan in &plans {
             self.check_promises(plan, &mut all);
         }
-        let unproven: Vec<_> =
+        let mut unproven: Vec<_> =
             plans.iter().flat_map(|plan| plan.must_haves.truths.clone()).collect();
+        unproven.extend(self.unchecked());
         Ok(Some((all, unproven)))
+    }
+
+    /// Names the tasks that have no command that checks them.
+    fn unchecked(&self) -> Vec<String> {
+        let trust = self.trust();
+        let tasks = trust.plans.iter().flat_map(|(id, frozen)| {
+            frozen.plan.tasks.iter().zip(1..).map(move |(task, n)| (id, n, task))
+        });
+        let without = tasks.filter(|(_, _, task)| checks(task).is_empty());
+        let named = without.map(|(id, n, task)| {
+            format!("plan {id}, task {n} names no command that checks it: {}", task.name)
+        });
+        named.collect()
     }
 
     /// Looks up what a plan promises about files.

@@ -83,6 +83,22 @@ fn a_hook_that_takes_away_trailers_is_told() {
 }
 
 #[test]
+fn content_that_belongs_to_git_lfs_is_not_committed_without_it() {
+    let repository = Repository::new();
+    repository.write(".gitattributes", "*.bin filter=lfs -text\n");
+    repository.commit("second");
+    repository.write("pointer.bin", "version https://git-lfs.github.com/spec/v1\n");
+    repository.say(&["config", "filter.lfs.required", "true"]);
+    assert!(commit_paths(&repository.git, &Paths::All, "work", &[]).unwrap().is_some());
+    repository.write("image.bin", "pixels\n");
+    let error = commit_paths(&repository.git, &Paths::All, "work", &[]);
+    match has_lfs() {
+        true => assert!(error.is_ok(), "{error:?}"),
+        false => assert!(matches!(error, Err(CommitError::NoLfs { .. })), "{error:?}"),
+    }
+}
+
+#[test]
 fn a_file_that_became_a_folder_is_committed() {
     let repository = Repository::new();
     repository.write("swap", "s\n");

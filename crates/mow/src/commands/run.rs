@@ -20,7 +20,7 @@ use mow_engine::lead::{
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
-use mow_host::follow::{begun, follow};
+use mow_host::follow::{Followed, begun, follow};
 use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::phase_dirs;
@@ -243,7 +243,9 @@ fn finish_following(context: &Context, project: &Project) -> Result<(), Failure>
         && git.commit_of("HEAD")? == Some(begun.from)
     {
         // Why it cannot is said by the run.
-        follow(top, &branch, &begun.to, &[])?;
+        if follow(top, &branch, &begun.to, &[])? == Followed::Updated {
+            notice(&format!("{branch} was on its way to what a run did, and is there now"));
+        }
     }
     Ok(())
 }
