@@ -245,7 +245,7 @@ pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), E
 pub fn follow_last(
     project: &Project,
     exe: &Path,
-    mut warn: impl FnMut(&str),
+    mut tell: impl FnMut(&str),
 ) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
     let Some(run) = run_files::latest(&project)? else { return Ok(None) };
@@ -256,17 +256,25 @@ pub fn follow_last(
     }
     let (sender, news) = mpsc::channel();
     let (places, free) = ([&*lead.stands_at, &*lead.tip], Repository::new(&site, sender));
+    let full = format!("refs/heads/{}", lead.target);
+    let stands_at = || Git::new(site.top()).commit_of(&full);
+    let before = stands_at()?;
     let outcome = merge::follow(&site, &lead.target, places, &free)?;
     for news in news.try_iter() {
         if let Wake::Told(told) = news {
-            warn(&told);
+            tell(&told);
         }
     }
+    let (branch, again) = (lead.target, "mow run --all".to_owned());
     Ok(match outcome {
-        Outcome::Refused { reason, command } => {
-            Some(Behind { run, branch: lead.target, reason, command })
+        Outcome::Refused { reason, command } => Some(Behind { run, branch, reason, command }),
+        Outcome::Failed { reason } => Some(Behind { run, branch, reason, command: again }),
+        _ => {
+            if stands_at()? != before {
+                tell(&format!("{branch} has what run {run} did now"));
+            }
+            None
         }
-        _ => None,
     })
 }
 

@@ -332,7 +332,7 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
 
 /// Refuses to begin a run without what the last one did, unless that is forced.
 fn confirm_behind(project: &Project, args: &Args, is_nothing: bool) -> Result<(), Failure> {
-    let last = follow_last(project, &this_program()?, crate::output::warn)?;
+    let last = follow_last(project, &this_program()?, notice)?;
     let Some(behind) = last else { return Ok(()) };
     let Behind { run, branch, reason, command } = behind;
     let message = format!("{branch} does not have what run {run} did: {reason}");

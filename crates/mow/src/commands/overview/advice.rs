@@ -58,7 +58,7 @@ pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> 
     let waiting: Vec<_> = survey.scheduled().into_iter().filter(|phase| !phase.is_done()).collect();
     if survey.phases.is_empty() {
         steps.push(Step::new("mow phase add \"First phase\"", "give the roadmap a phase"));
-    } else if waiting.is_empty() {
+    } else if waiting.is_empty() && standing.to_finish.is_none() {
         let version = standing.milestone.as_deref().and_then(|name| name.split(' ').next());
         let command = format!("mow milestone complete {}", version.unwrap_or("v1.0"));
         steps.push(Step::new(command, "every phase is done: close the milestone"));
