@@ -4,6 +4,8 @@
 //! A command is read as a person would at a glance, not as a shell does. Files that are merely searched
 //! or compiled decide nothing: changing them is the work that is checked.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 #[cfg(test)]
@@ -34,8 +36,9 @@ const WITHOUT_SCRIPT: [&str; 8] =
 /// Programs that compare files with others, or with what is written down of them.
 const COMPARING: [&str; 8] =
     ["diff", "cmp", "comm", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"];
-/// Flags that are followed by a file with rules, or a program to run.
-const BY_FILE: [&str; 3] = ["--file", "-exec", "<"];
+/// Programs that take their rules from a file.
+const BY_FILE: [&str; 12] =
+    ["grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "jq", "make", "gmake", "just", "psql"];
 /// Programs that run the scripts of a package.
 const OF_PACKAGES: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// What is followed by a directory to work in.
@@ -73,7 +76,7 @@ fn decides(command: &str, path: &str, depth: usize) -> bool {
         let Some((first, rest)) = words.split_first() else { return false };
         let is_fed = all.get(at + 1).is_some_and(|next| is_shell(next[0]));
         is_it(first)
-            || rest.windows(2).any(|pair| is_followed_by_file(pair[0]) && is_it(&pair[1]))
+            || rest.windows(2).any(|pair| reads_file(program(first), pair[0]) && is_it(&pair[1]))
             || ((is_fed || COMPARING.contains(&program(first))) && rest.iter().any(is_it))
             || script_of(first, rest).is_some_and(|script| is_it(&script))
             || told(first, rest).is_some_and(by_told)
@@ -113,7 +116,8 @@ pub fn scripts_of(command: &str, package: &str) -> Vec<String> {
     let mut todo = vec![command.to_owned()];
     for _ in 0..SCRIPTS_DEEP {
         let run = |command: &String| scripts_run(command, scripts.as_ref());
-        todo = todo.iter().flat_map(run).filter(|script| !found.contains(script)).collect();
+        let all: BTreeSet<_> = todo.iter().flat_map(run).collect();
+        todo = all.into_iter().filter(|script| !found.contains(script)).collect();
         found.extend(todo.iter().cloned());
     }
     found
@@ -146,7 +150,9 @@ fn scripts_run(command: &str, scripts: Option<&Map<String, Value>>) -> Vec<Strin
     let of_packages = of_packages.filter(|(first, _)| OF_PACKAGES.contains(&program(first)));
     let names = of_packages
         .flat_map(|(_, rest)| rest.iter().map(|word| if *word == "t" { "test" } else { word }));
-    names.filter_map(|name| Some(scripts?.get(name)?.as_str()?.to_owned())).collect()
+    // Each counts once, however often it is named.
+    let names: BTreeSet<_> = names.collect();
+    names.iter().filter_map(|name| Some(scripts?.get(*name)?.as_str()?.to_owned())).collect()
 }
 
 /// Returns the script that a program runs.
@@ -169,10 +175,14 @@ fn is_shell(word: &str) -> bool {
     SHELLS.contains(&program(word))
 }
 
-/// Returns whether a file with rules follows: `-f`, `-qf`.
-fn is_followed_by_file(word: &str) -> bool {
+/// Returns whether a word says that a file with rules follows, or a program to run: `-f`, `-qf`.
+fn reads_file(program: &str, word: &str) -> bool {
     let is_short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('f');
-    is_short || BY_FILE.contains(&word)
+    match word {
+        "<" => SHELLS.contains(&program) || RUNNERS.contains(&program),
+        "-exec" => program == "find",
+        _ => (is_short || word == "--file") && BY_FILE.contains(&program),
+    }
 }
 
 /// Returns whether a flag of a shell says that a command follows: `-c`, `-euc`.

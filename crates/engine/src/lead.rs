@@ -31,6 +31,7 @@ use std::time::Duration;
 use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
 use mow_core::machine::Machine;
 use mow_core::stage::Lookahead;
+use mow_host::follow::AGAIN;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
@@ -265,7 +266,7 @@ pub fn follow_last(
             tell(&told);
         }
     }
-    let (branch, again) = (lead.target, "mow run --all".to_owned());
+    let (branch, again) = (lead.target, AGAIN.to_owned());
     Ok(match outcome {
         Outcome::Refused { reason, command } => Some(Behind { run, branch, reason, command }),
         Outcome::Failed { reason } => Some(Behind { run, branch, reason, command: again }),

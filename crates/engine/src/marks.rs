@@ -26,7 +26,7 @@ pub(crate) const PLAN_KEY: &str = "Mow-Plan";
 pub(crate) const TASK_KEY: &str = "Mow-Task";
 /// Tells a task's commit that was made beside other plans, and not checked.
 pub(crate) const BESIDE_KEY: &str = "Mow-Beside";
-/// Tells where an agent began that committed its work beside other plans itself.
+/// Tells where a task began that was done beside other plans: its agent may have committed itself.
 pub(crate) const SINCE_KEY: &str = "Mow-Since";
 /// Tells what a commit undoes.
 pub(crate) const UNDONE_KEY: &str = "Mow-Undone";

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use crate::git::index::{Entry, tree_entries};
 use crate::git::{Answer, Git, GitError, locks};
 
-pub use begun::{Begun, begun};
+use begun::{Begun, begun};
 
 /// The command that has the branch follow once more.
-const AGAIN: &str = "mow run --all";
+pub const AGAIN: &str = "mow run --all";
 /// A variable for a setting without a value.
 const NOTHING: &str = "MOW_NOTHING";
 
@@ -57,10 +57,10 @@ pub fn follow(
     let checkouts = checkouts(&git, &full)?;
     // The usual case: git itself looks whether the branch can move on.
     if let [(path, true)] = checkouts.as_slice()
-        && !is_cut_off(path, &old)?
+        && !is_cut_off(path, (&old, commit))?
     {
         let checkout = Git::at_top(path);
-        begun::begin(&checkout, (&old, commit))?;
+        begun::begin(&checkout, branch, (&old, commit))?;
         failpoint::reach("follow.noted");
         let answer = fast_forward(path, branch, commit)?;
         match git.commit_of(&full)? {
@@ -98,13 +98,31 @@ pub fn follow(
 
 /// Returns whether somebody began to move a branch forward here and did not come to the end; what a
 /// killed git left locked is unlocked.
-fn is_cut_off(path: &Path, old: &str) -> Result<bool, GitError> {
+fn is_cut_off(path: &Path, (old, commit): (&str, &str)) -> Result<bool, GitError> {
     let checkout = Git::at_top(path);
-    let is_so = begun(&checkout)?.is_some_and(|begun| begun.from == old);
+    let is_so = on_the_way(&checkout, (old, commit))?.is_some();
     if is_so {
         locks::clear_stale(&checkout)?;
     }
     Ok(is_so)
+}
+
+/// Returns what was begun from where a branch stands, on the way to a commit.
+fn on_the_way(checkout: &Git, (old, commit): (&str, &str)) -> Result<Option<Begun>, GitError> {
+    let Some(begun) = begun(checkout)?.filter(|begun| begun.from == old) else { return Ok(None) };
+    Ok(checkout.is_ancestor(&begun.to, commit)?.then_some(begun))
+}
+
+/// Brings a branch to where somebody was moving it in a checkout who died over it; returns it when it
+/// is there.
+pub fn finish(root: &Path) -> Result<Option<String>, GitError> {
+    let checkout = Git::at_top(root);
+    let Some(begun) = begun(&checkout)? else { return Ok(None) };
+    if checkout.commit_of("HEAD")?.as_ref() != Some(&begun.from) {
+        return Ok(None);
+    }
+    let followed = follow(root, &begun.branch, &begun.to, &[])?;
+    Ok((followed == Followed::Updated).then_some(begun.branch))
 }
 
 /// Returns the one command that merges a commit into a branch, and never into another one.
@@ -203,7 +221,10 @@ fn stage_and_forward(
 ) -> Result<Followed, GitError> {
     let git = Git::at_top(path).plumbing();
     let head = git.commit_of("HEAD")?;
-    let begun = begun(&git)?.filter(|begun| Some(&begun.from) == head.as_ref());
+    let begun = match &head {
+        Some(head) => on_the_way(&git, (head, commit))?,
+        None => None,
+    };
     let written = match &begun {
         Some(begun) => begun::stage_written(&git, begun)?,
         None => Vec::new(),
@@ -218,7 +239,7 @@ fn stage_and_forward(
     }
     failpoint::reach("follow.staged");
     if let (None, Some(head)) = (&begun, &head) {
-        begun::begin(&git, (head, commit))?;
+        begun::begin(&git, branch, (head, commit))?;
     }
     let answer = fast_forward(path, branch, commit)?;
     if answer.success && git.commit_of("HEAD")?.as_deref() == Some(commit) {

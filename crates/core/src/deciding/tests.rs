@@ -49,6 +49,10 @@ fn files_that_are_searched_or_compiled_decide_nothing() {
     for (command, path) in [
         ("grep -q rye crop", "crop"),
         ("test -e crop && ! grep weeds crop", "crop"),
+        ("test -f Cargo.toml && [ -f crop ]", "Cargo.toml"),
+        ("[ -f crop ] && [[ -f crop ]]", "crop"),
+        ("rm -rf dist && cp -f crop other", "crop"),
+        ("wc -l < crop", "crop"),
         ("cat crop | grep -q rye", "crop"),
         ("sh check.sh", "web/check.sh"),
         ("make test", "web/Makefile"),

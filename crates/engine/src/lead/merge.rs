@@ -311,7 +311,7 @@ pub(super) fn follow(
     let planning = site.below_top().join(".planning").display().to_string();
     let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
     if let Some(theirs) = theirs.as_deref().filter(|theirs| *theirs != from && !from.is_empty())
-        && !git.is_ancestor(from, theirs)?
+        && git.is_ancestor(theirs, from)?
     {
         let [had, has] = [from, theirs].map(|one| one.get(..8).unwrap_or(one));
         let reason = format!("somebody set {target} back from {had}; it is at {has} now");

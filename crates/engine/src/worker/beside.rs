@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::player;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
-use crate::marks::{Mark, SINCE_KEY, UNDONE_KEY};
+use crate::marks::{Mark, Marks, SINCE_KEY, UNDONE_KEY};
 
 /// How many files are named.
 const NAMED_MAX: usize = 5;
@@ -83,6 +83,13 @@ impl Desk {
         let commit = self.commit(&subject, Some((&mark, effect)), part)?;
         failpoint::reach("beside.committed");
         Ok(Outcome::Committed { commit })
+    }
+
+    /// Returns the commit that plans side by side began at: the last that closed a plan, or the base.
+    fn before_group(&self, marks: &Marks) -> String {
+        let mut commits = marks.history.commits.iter().map(|one| &one.commit);
+        let closing = commits.find(|commit| marks.plans.values().any(|plan| plan == *commit));
+        closing.unwrap_or(&self.brief.base).clone()
     }
 
     /// Returns whether an agent itself has committed some files since a commit: nobody else may.
@@ -184,7 +191,7 @@ impl Desk {
     ) -> Result<(), EngineError> {
         let marks = self.marks()?;
         let of = |task| marks.tasks.get(&(plan.to_owned(), task));
-        let Some(first) = (from..=through).find_map(of) else { return Ok(()) };
+        let first = (from..=through).find_map(of);
         let mark = Mark::Undone(plan.to_owned());
         let mut trailers = self.trailers(Some((&mark, effect)))?;
         let done = (from..=through).filter(|task| of(*task).is_some());
@@ -192,9 +199,14 @@ impl Desk {
         let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let subject = format!("revert({plan}): task {from} does not pass its check");
         let files = self.declared(plan)?;
-        // What an agent committed itself lies before the mark.
-        let since = marks.value(first, SINCE_KEY).map(str::to_owned);
-        let to = since.unwrap_or_else(|| format!("{first}^"));
+        // What an agent committed itself lies before the mark, if there is one.
+        let to = match first {
+            Some(first) => match marks.value(first, SINCE_KEY) {
+                Some(since) => since.to_owned(),
+                None => format!("{first}^"),
+            },
+            None => self.before_group(&marks),
+        };
         let commit = commit::undo(&self.git(), &files, &to, &subject, &trailers)
             .map_err(|error| EngineError::Host(error.into()))?;
         self.trust().note(Some((&mark, effect)), &commit);

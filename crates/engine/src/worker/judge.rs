@@ -4,6 +4,7 @@
 //! check, a file of another plan and the folder of another phase are not: then the work is not
 //! accepted.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use mow_core::deciding::{decides_check, packages_of, runs_the_same, scripts_of, takes_over};
@@ -33,6 +34,8 @@ struct Said {
     checks: Vec<String>,
     /// The commit that the plans began at.
     base: String,
+    /// What the checks run by way of a package's scripts, once somebody asks.
+    scripts: OnceCell<Vec<String>>,
 }
 
 /// Files as they are in the last commit.
@@ -129,18 +132,23 @@ impl Desk {
 
     /// Returns whether a file decides what one of the checks says, by way of a package's scripts too.
     fn decides(&self, name: &str, said: &Said) -> bool {
-        let by_package = |check: &str, package: String| {
-            let place = self.site.below_top().join(&package).display().to_string();
-            let text = self.text_in(&said.base, &place).unwrap_or_default();
-            let dir = package.strip_suffix("/package.json").unwrap_or(".");
-            let mut scripts = scripts_of(check, &text).into_iter();
-            scripts.any(|script| decides_check(&format!("cd {dir} && {script}"), name))
-        };
-        let mut packages = said.checks.iter().flat_map(|check| {
-            packages_of(check).into_iter().map(move |package| (check.as_str(), package))
-        });
-        said.checks.iter().any(|check| decides_check(check, name))
-            || packages.any(|(check, package)| by_package(check, package))
+        let scripts = said.scripts.get_or_init(|| self.scripts(said));
+        said.checks.iter().chain(scripts).any(|check| decides_check(check, name))
+    }
+
+    /// Returns what the checks run by way of a package's scripts.
+    fn scripts(&self, said: &Said) -> Vec<String> {
+        let mut all = BTreeSet::new();
+        for check in &said.checks {
+            for package in packages_of(check) {
+                let place = self.site.below_top().join(&package).display().to_string();
+                let text = self.text_in(&said.base, &place).unwrap_or_default();
+                let dir = package.strip_suffix("/package.json").unwrap_or(".");
+                let scripts = scripts_of(check, &text).into_iter();
+                all.extend(scripts.map(|script| format!("cd {dir} && {script}")));
+            }
+        }
+        all.into_iter().collect()
     }
 
     /// Returns whether there was a file already whose place a new one takes; settings need none.
@@ -193,7 +201,8 @@ impl Desk {
     fn said(&self, files: Vec<String>, base: &str) -> Said {
         let trust = self.trust();
         let tasks = trust.plans.values().flat_map(|frozen| &frozen.plan.tasks);
-        Said { files, checks: tasks.flat_map(checks).collect(), base: base.to_owned() }
+        let checks = tasks.flat_map(checks).collect();
+        Said { files, checks, base: base.to_owned(), scripts: OnceCell::new() }
     }
 
     /// Judges what a task changed; returns why it is not accepted.

@@ -249,11 +249,11 @@ impl Desk {
         part: Part<'_>,
     ) -> Result<Option<String>, EngineError> {
         let mut trailers = self.trailers(mark)?;
-        if let (Part::Declared(..), Some((Mark::Task(plan, task), _))) = (part, mark) {
+        if let (Part::Declared(_, since), Some((Mark::Task(plan, task), _))) = (part, mark) {
             trailers.push((BESIDE_KEY, format!("{plan}/{task}")));
+            trailers.push((SINCE_KEY, since.to_owned()));
         }
-        let mut trailers: Vec<_> =
-            trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let planning = self.planning_below_top();
         let paths = match part {
             Part::Code | Part::CodeOrMark => Paths::AllBut(planning),
@@ -272,10 +272,7 @@ impl Desk {
         let mut made = made.map_err(failed)?;
         let marks = match part {
             Part::Papers | Part::CodeOrMark => mark.is_some(),
-            Part::Declared(files, since) if made.is_none() => {
-                trailers.push((SINCE_KEY, since));
-                self.have_commits(files, since)?
-            }
+            Part::Declared(files, since) if made.is_none() => self.have_commits(files, since)?,
             Part::Code | Part::Declared(..) => false,
         };
         if made.is_none() && marks {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,9 @@ use crate::git::{Git, GitError};
 const SECTIONS: [&str; 6] = ["core", "include", "includeif", "filter", "commit", "gpg"];
 /// How large a hook may be that is compared by its content.
 const HOOK_BYTES_MAX: u64 = 1024 * 1024;
-/// How deep files of settings may include others; git itself stops there.
-const INCLUDES_MAX: usize = 10;
+/// How many files of settings are read, and how much of each.
+const FILES_MAX: usize = 64;
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What the names of settings begin with that make one object stand for another.
 pub const REPLACED: &str = "refs/replace/";
@@ -58,7 +60,7 @@ impl User {
 pub fn settings(worktree: &Git, user: &User) -> Result<Settings, GitError> {
     let (own, common) = (worktree.git_dir()?, worktree.common_dir()?);
     let dirs = user.dirs();
-    let mut all = Settings::new();
+    let (mut all, mut read) = (Settings::new(), BTreeSet::new());
     let files = [
         common.join("config"),
         own.join("config.worktree"),
@@ -66,7 +68,7 @@ pub fn settings(worktree: &Git, user: &User) -> Result<Settings, GitError> {
         user.global.clone(),
     ];
     for file in files.into_iter().chain(dirs.iter().map(|dir| dir.join("config"))) {
-        read_file(&file, user, INCLUDES_MAX, &mut all);
+        read_file(&file, user, &mut read, &mut all);
     }
     let named = |setting: &str| -> Vec<PathBuf> {
         let values = all.get(setting).into_iter().flat_map(|values| values.lines());
@@ -101,12 +103,20 @@ pub fn differing(before: &Settings, after: &Settings) -> Vec<String> {
 }
 
 /// Reads a file of settings and those that it includes, whether or not git would just now.
-fn read_file(file: &Path, user: &User, depth: usize, all: &mut Settings) {
-    let text = fs::read(file).unwrap_or_default();
-    let included = read_config(&String::from_utf8_lossy(&text), all);
-    for value in included.iter().filter(|_| depth > 0) {
-        let file = user.file(file.parent().unwrap_or(file), value);
-        read_file(&file, user, depth - 1, all);
+///
+/// Each is read once: they may include each other.
+fn read_file(file: &Path, user: &User, read: &mut BTreeSet<PathBuf>, all: &mut Settings) {
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    if read.len() >= FILES_MAX || !real.is_file() || !read.insert(real) {
+        return;
+    }
+    let mut text = Vec::new();
+    if let Ok(opened) = fs::File::open(file) {
+        opened.take(FILE_BYTES_MAX).read_to_end(&mut text).ok();
+    }
+    for value in read_config(&String::from_utf8_lossy(&text), all) {
+        let included = user.file(file.parent().unwrap_or(file), &value);
+        read_file(&included, user, read, all);
     }
 }
 

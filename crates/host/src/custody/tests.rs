@@ -228,3 +228,14 @@ fn what_nothing_leads_to_any_more_is_lost() {
     ];
     assert_eq!(found, wanted);
 }
+
+#[test]
+fn settings_that_include_each_other_are_read_once() {
+    let repository = Repository::new();
+    let config = repository.root().join(".git/config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text + &"[include]\n\tpath = config\n".repeat(8)).unwrap();
+    let all = settings(&repository);
+    assert_eq!(all["include.path"].lines().count(), 8);
+    assert_eq!(all["core.bare"], "false\n");
+}

@@ -20,31 +20,40 @@ use crate::git::{Git, GitError, is_hash};
 
 /// The note, in the git directory of a checkout.
 const NOTE: &str = "mow-follow";
-/// How git writes the kinds of what is no file to read.
-const NO_FILES: [&str; 3] = ["000000", "120000", "160000"];
+/// How git writes the kinds of what is no file.
+const NO_FILES: [&str; 2] = ["000000", "160000"];
 
 /// A fast-forward that is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub(super) struct Begun {
     /// Where the branch stood.
-    pub from: String,
+    pub(super) from: String,
     /// Where it goes.
-    pub to: String,
+    pub(super) to: String,
+    /// The branch.
+    pub(super) branch: String,
 }
 
-/// Returns what was begun in a checkout and has not come to its end.
-pub fn begun(checkout: &Git) -> Result<Option<Begun>, GitError> {
+/// Returns what was begun in a checkout, with the branch that it has now, and has not come to its end.
+pub(super) fn begun(checkout: &Git) -> Result<Option<Begun>, GitError> {
     let text = fs::read_to_string(note(checkout)?).unwrap_or_default();
     let words: Vec<_> = text.split_whitespace().collect();
-    let [from, to] = words[..] else { return Ok(None) };
-    let is_whole = [from, to].iter().all(|word| is_hash(word.as_bytes()));
-    Ok(is_whole.then(|| Begun { from: from.to_owned(), to: to.to_owned() }))
+    let [from, to, branch] = words[..] else { return Ok(None) };
+    let is_there = [from, to].iter().all(|word| is_hash(word.as_bytes()))
+        && checkout.current_branch()?.as_deref() == Some(branch)
+        && checkout.commit_of(to)?.is_some();
+    let [from, to, branch] = [from, to, branch].map(str::to_owned);
+    Ok(is_there.then_some(Begun { from, to, branch }))
 }
 
 /// Notes that a fast-forward begins.
-pub(super) fn begin(checkout: &Git, (from, to): (&str, &str)) -> Result<(), GitError> {
+pub(super) fn begin(
+    checkout: &Git,
+    branch: &str,
+    (from, to): (&str, &str),
+) -> Result<(), GitError> {
     let path = note(checkout)?;
-    let text = format!("{from} {to}\n");
+    let text = format!("{from} {to} {branch}\n");
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
@@ -57,15 +66,22 @@ pub(super) fn begin(checkout: &Git, (from, to): (&str, &str)) -> Result<(), GitE
 /// Returns whether git has written any of the files since this was noted. It looks for what stands in
 /// its way before that, so then there was nothing.
 pub(super) fn has_written(checkout: &Git) -> Result<bool, GitError> {
-    let at = |about: fs::Metadata| (about.ctime(), about.ctime_nsec());
-    let (Some(begun), Ok(noted)) = (begun(checkout)?, fs::metadata(note(checkout)?).map(at)) else {
-        return Ok(false);
-    };
-    let is_later = |entry: &Entry| {
-        let path = checkout.dir().join(OsStr::from_bytes(&entry.path));
-        path.symlink_metadata().is_ok_and(|about| at(about) >= noted)
-    };
+    let Some(begun) = begun(checkout)? else { return Ok(false) };
+    let noted = noted_at(checkout)?;
+    let is_later = |(_, entry): &(String, Entry)| changed_at(checkout, &entry.path) >= noted;
     Ok(changed_files(checkout, &begun)?.iter().any(is_later))
+}
+
+/// Returns when it was noted; after everything if it is not.
+fn noted_at(checkout: &Git) -> Result<(i64, i64), GitError> {
+    let about = fs::metadata(note(checkout)?);
+    Ok(about.map_or((i64::MAX, 0), |about| (about.ctime(), about.ctime_nsec())))
+}
+
+/// Returns when a file was changed; before everything if it is not there.
+fn changed_at(checkout: &Git, path: &[u8]) -> (i64, i64) {
+    let about = checkout.dir().join(OsStr::from_bytes(path)).symlink_metadata();
+    about.map_or((i64::MIN, 0), |about| (about.ctime(), about.ctime_nsec()))
 }
 
 /// Notes that nothing is left of it.
@@ -84,15 +100,19 @@ pub(super) fn stage_written(git: &Git, begun: &Begun) -> Result<Vec<Vec<u8>>, Gi
     let staged =
         git.run(&["diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"])?;
     let staged: BTreeSet<_> = names(&staged.stdout).map(<[u8]>::to_vec).collect();
-    let mut present = changed_files(git, begun)?;
-    present.retain(|entry| !staged.contains(&entry.path) && is_file(git, &entry.path));
+    let (noted, mut present) = (noted_at(git)?, changed_files(git, begun)?);
+    // What nobody has changed since is as it was.
+    present.retain(|(_, entry)| {
+        !staged.contains(&entry.path) && changed_at(git, &entry.path) >= noted
+    });
     let hashes = hashes(git, &present)?;
     let (mut written, mut torn) = (Vec::new(), Vec::new());
-    for entry in present {
-        if hashes.get(&entry.path) == Some(&entry.object) {
-            written.push(entry);
-        } else if is_beginning(git, &begun.to, &entry.path)? {
-            torn.push(entry);
+    for (before, entry) in present {
+        match hashes.get(&entry.path) {
+            Some(hash) if *hash == entry.object => written.push(entry),
+            Some(hash) if *hash == before => {}
+            _ if is_beginning(git, &begun.to, &entry.path)? => torn.push(entry),
+            _ => {}
         }
     }
     if !torn.is_empty() {
@@ -107,8 +127,8 @@ pub(super) fn stage_written(git: &Git, begun: &Begun) -> Result<Vec<Vec<u8>>, Gi
     Ok(written.into_iter().map(|entry| entry.path).collect())
 }
 
-/// Lists the files that are new or other ones in the commit.
-fn changed_files(git: &Git, begun: &Begun) -> Result<Vec<Entry>, GitError> {
+/// Lists the files that are new or other ones in the commit, each with what it was before.
+fn changed_files(git: &Git, begun: &Begun) -> Result<Vec<(String, Entry)>, GitError> {
     let diff = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
     let listing = git.run(&[&diff[..], &[&begun.from, &begun.to]].concat())?.stdout;
     let records: Vec<_> = names(&listing).collect();
@@ -116,32 +136,45 @@ fn changed_files(git: &Git, begun: &Begun) -> Result<Vec<Entry>, GitError> {
     let entry = |pair: &[&[u8]]| {
         let about = String::from_utf8_lossy(pair[0]);
         let words: Vec<_> = about.split(' ').collect();
-        let (mode, object) = ((*words.get(1)?).to_owned(), (*words.get(3)?).to_owned());
+        let [_, mode, before, object, _] = words[..] else { return None };
+        let [mode, before, object] = [mode, before, object].map(str::to_owned);
         let is_file = !NO_FILES.contains(&mode.as_str());
-        is_file.then(|| Entry { path: pair[1].to_vec(), mode, object })
+        is_file.then(|| (before, Entry { path: pair[1].to_vec(), mode, object }))
     };
     Ok(records.chunks_exact(2).filter_map(entry).collect())
 }
 
-fn is_file(git: &Git, path: &[u8]) -> bool {
-    let about = git.dir().join(OsStr::from_bytes(path)).symlink_metadata();
-    about.is_ok_and(|about| about.is_file())
-}
-
 /// Returns what git would call the contents of files; names with a line's end cannot be asked for.
-fn hashes(git: &Git, entries: &[Entry]) -> Result<BTreeMap<Vec<u8>, String>, GitError> {
-    let paths: Vec<_> =
-        entries.iter().map(|one| &one.path).filter(|path| !path.contains(&b'\n')).collect();
+fn hashes(git: &Git, present: &[(String, Entry)]) -> Result<BTreeMap<Vec<u8>, String>, GitError> {
+    let mut all = BTreeMap::new();
+    let mut paths = Vec::new();
+    for (_, Entry { path, .. }) in present {
+        let there = git.dir().join(OsStr::from_bytes(path));
+        match fs::read_link(&there) {
+            Ok(target) => {
+                let target = target.as_os_str().as_bytes();
+                let hash = git.run_with(&["hash-object", "--stdin"], target)?.text();
+                all.insert(path.clone(), hash);
+            }
+            Err(_) if there.is_file() && !path.contains(&b'\n') => paths.push(path),
+            Err(_) => {}
+        }
+    }
     let list: Vec<u8> = paths.iter().flat_map(|path| [&path[..], b"\n"].concat()).collect();
     let listing = git.run_with(&["hash-object", "--stdin-paths"], &list)?.text();
-    Ok(paths.into_iter().cloned().zip(listing.lines().map(str::to_owned)).collect())
+    all.extend(paths.into_iter().cloned().zip(listing.lines().map(str::to_owned)));
+    Ok(all)
 }
 
 /// Returns whether a file holds the beginning of what a commit has there, and no more.
 fn is_beginning(git: &Git, commit: &str, path: &[u8]) -> Result<bool, GitError> {
     let Ok(name) = std::str::from_utf8(path) else { return Ok(false) };
     let whole = git.ask(&["cat-file", "--filters", &format!("{commit}:{name}")])?;
-    let here: io::Result<Vec<u8>> = fs::read(git.dir().join(name));
+    let path = git.dir().join(name);
+    if path.is_symlink() || !path.is_file() {
+        return Ok(false);
+    }
+    let here: io::Result<Vec<u8>> = fs::read(path);
     Ok(whole.success && here.is_ok_and(|here| whole.stdout.starts_with(&here)))
 }
 

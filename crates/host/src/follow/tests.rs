@@ -279,7 +279,7 @@ fn large() -> (Repository, String) {
     fs::remove_file(repository.root().join("gone")).unwrap();
     let ahead = repository.commit("ahead");
     repository.say(&["checkout", "-q", "main"]);
-    begun::begin(&repository.git, (&from, &ahead)).unwrap();
+    begun::begin(&repository.git, "main", (&from, &ahead)).unwrap();
     (repository, ahead)
 }
 
@@ -335,4 +335,40 @@ fn without_a_note_half_a_file_is_the_user_s() {
     assert_eq!(begun(&repository.git).unwrap(), None, "git refused before it wrote anything");
     assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
     assert_eq!(repository.text("dir/b"), "first\nsec");
+}
+
+#[test]
+fn what_was_begun_is_finished_on_its_own_branch_only() {
+    let (repository, ahead) = large();
+    repository.say(&["switch", "-q", "-c", "feature"]);
+    assert_eq!(finish(&repository.root()).unwrap(), None);
+    assert_ne!(repository.say(&["rev-parse", "feature"]), ahead);
+    repository.say(&["switch", "-q", "main"]);
+    cut_off(&repository);
+    assert_eq!(finish(&repository.root()).unwrap().as_deref(), Some("main"));
+    assert_eq!(repository.say(&["rev-parse", "main"]), ahead);
+    assert_eq!(repository.say(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn files_that_nobody_wrote_stay_as_they_are_when_git_refuses() {
+    let (repository, ahead) = large();
+    repository.write("dir/a", "whole\n");
+    repository.write("dir/b", "mine\n");
+    assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }));
+    // What the commit has there begins with this.
+    assert_eq!(repository.text("file"), "one\n");
+    assert_eq!(repository.say(&["diff", "--name-only"]), "");
+}
+
+#[test]
+fn a_note_that_leads_elsewhere_says_nothing() {
+    let (repository, ahead) = large();
+    let head = repository.say(&["rev-parse", "HEAD"]);
+    for to in ["1234567890123456789012345678901234567890", &head] {
+        begun::begin(&repository.git, "main", (&head, to)).unwrap();
+        repository.write("dir/b", "first\nsec");
+        assert!(matches!(run(&repository, &ahead), Followed::Refused { .. }), "{to}");
+        assert_eq!(repository.text("dir/b"), "first\nsec", "{to}");
+    }
 }

@@ -20,7 +20,7 @@ use mow_engine::lead::{
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
-use mow_host::follow::{Followed, begun, follow};
+use mow_host::follow::finish;
 use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::phase_dirs;
@@ -96,11 +96,13 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     if let Some((run, lead)) = &before {
         keep_target(run, lead, args.into.as_deref())?;
     }
+    let behind = match before.is_none() && !args.dry_run {
+        true => follow_last(&project, &this_program()?, notice)?,
+        false => None,
+    };
     let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
     let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
-    if before.is_none() && !args.dry_run {
-        confirm_behind(&project, args, chosen.phases.is_empty())?;
-    }
+    confirm_behind(behind, args, chosen.phases.is_empty())?;
     if chosen.phases.is_empty() && before.is_none() {
         return Ok(Output::Text("Nothing to do: all chosen phases are done.\n".to_owned()));
     }
@@ -225,27 +227,28 @@ fn refuse_elsewhere(context: &Context, project: &Project, args: &Args) -> Result
     }
     let git = |root: &PathBuf| Git::new(root).current_branch();
     let name = |branch: Option<String>| branch.unwrap_or_else(|| "no branch".to_owned());
-    let (own, main) = (name(git(&here.root)?), name(git(&project.root)?));
+    let (own, main) = (git(&here.root)?, name(git(&project.root)?));
+    let hint = match &own {
+        Some(own) => format!("cd there, or --into {own} to merge here"),
+        None => "cd there".to_owned(),
+    };
+    let own = name(own);
     let message = format!(
         "this worktree is on {own}; a run goes by the plan of the main one, {}, and merges into {main}",
         project.root.display()
     );
-    Err(Failure::refused(message).hint(format!("cd there, or --into {own} to merge here")))
+    Err(Failure::refused(message).hint(hint))
 }
 
 /// Lets the branch in the root come to where a lead was bringing it when it died: half of the files
 /// are there then, and must not be taken for the user's.
 fn finish_following(context: &Context, project: &Project) -> Result<(), Failure> {
     let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
-    let git = Git::at_top(top);
-    let (Some(begun), false) = (begun(&git)?, crate::runs::is_led(context)) else { return Ok(()) };
-    if let Some(branch) = git.current_branch()?
-        && git.commit_of("HEAD")? == Some(begun.from)
+    // Why it cannot is said by the run.
+    if !crate::runs::is_led(context)
+        && let Some(branch) = finish(top)?
     {
-        // Why it cannot is said by the run.
-        if follow(top, &branch, &begun.to, &[])? == Followed::Updated {
-            notice(&format!("{branch} was on its way to what a run did, and is there now"));
-        }
+        notice(&format!("{branch} was on its way to what a run did, and is there now"));
     }
     Ok(())
 }
@@ -331,10 +334,8 @@ fn confirm_unmet(args: &Args, chosen: &Chosen) -> Result<(), Failure> {
 }
 
 /// Refuses to begin a run without what the last one did, unless that is forced.
-fn confirm_behind(project: &Project, args: &Args, is_nothing: bool) -> Result<(), Failure> {
-    let last = follow_last(project, &this_program()?, notice)?;
-    let Some(behind) = last else { return Ok(()) };
-    let Behind { run, branch, reason, command } = behind;
+fn confirm_behind(behind: Option<Behind>, args: &Args, is_nothing: bool) -> Result<(), Failure> {
+    let Some(Behind { run, branch, reason, command }) = behind else { return Ok(()) };
     let message = format!("{branch} does not have what run {run} did: {reason}");
     if !is_nothing && !args.force {
         let hint = format!("{command}, or --force to run without it");

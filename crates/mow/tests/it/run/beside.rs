@@ -113,16 +113,17 @@ fn an_agent_may_commit_its_work_itself() {
 
 #[test]
 fn what_an_agent_committed_itself_is_undone_when_it_does_not_pass() {
-    let grown = "test -e ../../rain && echo rye > a || echo weeds > a";
-    let first = task(&format!("{grown}; git add a; git commit -q -m Mine")).check("grep -q rye a");
+    let grown = "test -e ../../rain && echo rye > a || { echo weeds > a; echo more > c; }";
+    let first = format!("{grown}; git add a; git commit -q -m Mine; echo dirty > d");
+    let first = task(&first).check("grep -q rye a");
     let phases = phase("1", &[])
-        .with(plan(vec![first]).changes(&["a"]))
+        .with(plan(vec![first]).changes(&["a", "c", "d"]))
         .with(plan(vec![task("echo b > b")]).changes(&["b"]));
     let field = field(&[phases]);
     let said = field.ends(&ALL, 1);
     assert!(said.contains("its check `grep -q rye a` failed"), "{said}");
     let there = field.git(&["ls-tree", "--name-only", "phase-01"]);
-    assert!(!there.lines().any(|name| name == "a"), "{there}");
+    assert!(!there.lines().any(|name| ["a", "c", "d"].contains(&name)), "{there}");
     field.write("rain", "");
     field.run_all();
     field.inspect();

@@ -258,7 +258,7 @@ fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
     assert!(said.contains("main did not follow"), "{said}");
     let tip = field.git(&["for-each-ref", "--format=%(objectname)", "refs/mow/run"]);
     let head = field.git(&["rev-parse", "HEAD"]);
-    field.write(".git/mow-follow", format!("{} {}", head.trim(), tip.trim()));
+    field.write(".git/mow-follow", format!("{} {} main", head.trim(), tip.trim()));
     field.write("long", "1\n2\n3");
     let paper = field.git(&["show", &format!("{}:{SUMMARY}", tip.trim())]);
     field.write(SUMMARY, &paper[..paper.len() / 2]);
