@@ -222,11 +222,11 @@ impl Sim {
             let status = lead.phases.get(number).map(|track| track.status);
             let waits = matches!(status, Some(Status::Complete | Status::Merging));
             // While its merge waited for a person it held nobody back.
-            let was_parked = lead
-                .items
-                .values()
-                .any(|item| item.phase == Some(*number) && item.ask.kind == ItemKind::Conflict);
-            waits && !was_parked || attempts.into_iter().any(|(_, process)| is_at_it(process))
+            let was_parked = || {
+                let mut items = lead.items.values();
+                items.any(|it| it.phase == Some(*number) && it.ask.kind == ItemKind::Conflict)
+            };
+            waits && !was_parked() || attempts.into_iter().any(|(_, process)| is_at_it(process))
         };
         let touches = |number: &PhaseNumber| {
             touch::common(&self.script.disks[number].files(), &own).is_some()
