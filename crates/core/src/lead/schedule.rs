@@ -166,9 +166,12 @@ fn may_start(lead: &Lead) -> bool {
 }
 
 fn next_start(lead: &Lead) -> Option<PhaseNumber> {
-    let mut ready = lead.ready.iter().filter(|_| may_start(lead));
+    // Asked once: it counts the agents of all that are at work.
+    if !may_start(lead) {
+        return None;
+    }
     let is_free = |(_, number): &&_| lead.in_the_way(&lead.phases[number]).is_none();
-    ready.find(is_free).map(|(_, number)| *number)
+    lead.ready.iter().find(is_free).map(|(_, number)| *number)
 }
 
 /// Returns what to take ahead, in a slot that nobody else wants.
