@@ -76,3 +76,25 @@ fn what_is_no_worktree_of_ours_stays() {
     assert!(matches!(error, WorktreeError::InTheWay { .. }), "{error}");
     assert_eq!(place.text("theirs"), "t\n");
 }
+
+#[test]
+fn what_git_does_not_see_keeps_a_worktree() {
+    let place = Place::new();
+    place.prepare();
+    let inner = place.job.path.join("ignored/inner");
+    fs::create_dir_all(&inner).unwrap();
+    fs::write(place.repository.root().join(".git/info/exclude"), "/.worktrees/\nignored\n")
+        .unwrap();
+    Git::at_top(&inner).run(&["init", "-q"]).unwrap();
+    let paths = vec!["ignored/inner".into()];
+    assert_eq!(removal(&place, false), Removed::Repositories { paths });
+    assert!(inner.join(".git").exists());
+    fs::remove_dir_all(&inner).unwrap();
+    let git = Git::at_top(&place.job.path);
+    git.run(&["update-index", "--assume-unchanged", "file"]).unwrap();
+    fs::write(place.job.path.join("file"), "work\n").unwrap();
+    assert_eq!(removal(&place, false), Removed::Dirty);
+    git.run(&["update-index", "--no-assume-unchanged", "file"]).unwrap();
+    git.run(&["checkout", "-q", "file"]).unwrap();
+    assert_eq!(removal(&place, false), Removed::Gone);
+}

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mow_testkit::field::{ALL, Field, Soil, phase, plan, task};
+use mow_testkit::field::{ALL, Field, Plan, Soil, phase, plan, task};
 
 use super::{field, field_with, sown};
 
@@ -156,6 +156,18 @@ fn a_hook_that_says_no_fails_the_plan_with_its_words() {
     fs::remove_file(hook).unwrap();
     field.run_all();
     field.inspect();
+}
+
+#[test]
+fn what_no_command_checks_is_named() {
+    let text = "---\nphase: 01-field-1\nplan: 01\ntype: execute\nwave: 1\ndepends_on: []\n\
+        files_modified: [crop]\nautonomous: true\n---\n\n<tasks>\n\n<task type=\"auto\">\n\
+        <name>Sow</name>\n<action>\n```sh\necho 1 > crop\n```\n</action>\n<done>Sown</done>\n\
+        </task>\n\n</tasks>\n";
+    let field = field(&[phase("1", &[]).with(Plan::of_text(text))]);
+    field.run_all();
+    let text = field.text(".planning/phases/01-field-1/01-VERIFICATION.md");
+    assert!(text.contains("- plan 01-01, task 1 names no command that checks it"), "{text}");
 }
 
 #[test]
