@@ -29,6 +29,7 @@ use crate::money::{Budget, Money};
 use crate::phase::PhaseNumber;
 use crate::report::{Halt, Report};
 use crate::stage::{Lookahead, Stage};
+use crate::touch::Owners;
 
 pub use event::{Clash, Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
 
@@ -299,7 +300,9 @@ pub struct Lead {
     /// Phases that could be taken ahead, after their waves.
     candidates: BTreeSet<(usize, PhaseNumber)>,
     /// Phases that keep files for themselves.
-    claims: BTreeSet<PhaseNumber>,
+    claims: Owners<PhaseNumber>,
+    /// Phases that may start, with the files that they will change.
+    wants: Owners<PhaseNumber>,
     /// Phases that were taken ahead and wait for their turn.
     pending: BTreeSet<PhaseNumber>,
     /// When the workers are ended by force that are at work and have such a time.
@@ -362,7 +365,8 @@ impl Default for Lead {
             asked: BTreeMap::new(),
             ready: BTreeSet::new(),
             candidates: BTreeSet::new(),
-            claims: BTreeSet::new(),
+            claims: Owners::default(),
+            wants: Owners::default(),
             pending: BTreeSet::new(),
             dues: BTreeSet::new(),
             to_merge: BTreeSet::new(),

@@ -5,8 +5,11 @@
 //! Plans side by side are committed by it, so there only plain names will do. A directory covers all
 //! below it.
 
+mod owners;
 #[cfg(test)]
 mod tests;
+
+pub use owners::Owners;
 
 /// The directory that everything is below.
 pub const EVERYTHING: &str = ".";

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ahead;
 use super::{Effect, Lead, PhaseSpec, Status, Track};
 use crate::phase::PhaseNumber;
+use crate::touch::Owners;
 
 /// Returns when the worker of a phase is ended by force, if it is at work.
 pub(super) fn due(lead: &Lead, phase: PhaseNumber) -> Option<u64> {
@@ -46,8 +47,11 @@ pub(super) fn reindex(lead: &mut Lead) {
     lead.live = live.map(|track| track.spec.number).collect();
     let ready = lead.phases.values().filter(|track| is_ready(track));
     lead.ready = ready.map(ready_key).collect();
-    let claims = lead.phases.values().filter(|track| track.has_claim());
-    lead.claims = claims.map(|track| track.spec.number).collect();
+    (lead.claims, lead.wants) = (Owners::default(), Owners::default());
+    for track in lead.phases.values() {
+        lead.claims.set(track.spec.number, track.claim());
+        lead.wants.set(track.spec.number, wanted(track));
+    }
     let pending = lead.phases.values().filter(|track| ahead::is_pending(track));
     lead.pending = pending.map(|track| track.spec.number).collect();
     let halted: Vec<_> = numbers.iter().filter(|n| lead.phases[n].status.is_halted()).collect();
@@ -155,6 +159,11 @@ fn is_ready(track: &Track) -> bool {
     track.status == Status::Waiting && track.unmet == 0
 }
 
+/// Returns the files that a phase would change if it were let start.
+fn wanted(track: &Track) -> &[String] {
+    track.touches().filter(|_| is_ready(track)).unwrap_or_default()
+}
+
 /// Returns where a phase stands among those that may start.
 fn ready_key(track: &Track) -> (bool, PhaseNumber) {
     (!track.executed, track.spec.number)
@@ -167,7 +176,8 @@ pub(super) fn relist(lead: &mut Lead, number: PhaseNumber) {
     let candidate = (track.wave, number);
     set_member(&mut lead.candidates, candidate, ahead::is_candidate(track));
     set_member(&mut lead.pending, number, ahead::is_pending(track));
-    set_member(&mut lead.claims, number, track.has_claim());
+    lead.claims.set(number, track.claim());
+    lead.wants.set(number, wanted(track));
 }
 
 /// Whether a phase keeps its wave open no longer: it is through, or it waits in vain.

@@ -49,7 +49,7 @@ impl Track {
     }
 
     /// Returns the files that others must leave alone until it is merged.
-    fn claim(&self) -> &[String] {
+    pub(super) fn claim(&self) -> &[String] {
         let has_begun = self.status.holds_slot() && self.through.is_none()
             || matches!(self.status, Status::Complete | Status::Merging);
         match self.touches() {
@@ -58,21 +58,26 @@ impl Track {
             None => &self.reserved,
         }
     }
-
-    pub(super) fn has_claim(&self) -> bool {
-        !self.claim().is_empty()
-    }
 }
 
 impl Lead {
     /// Returns a phase that must be merged before another one may begin, because both change the
     /// same files, and one of these.
     pub fn in_the_way<'a>(&'a self, track: &'a Track) -> Option<(PhaseNumber, &'a str)> {
-        let own = track.touches().filter(|_| !self.settings.force)?;
-        let others = self.claims.iter().filter(|number| **number != track.spec.number);
-        others
-            .filter_map(|number| self.phases.get(number))
-            .find_map(|other| Some((other.spec.number, touch::common(other.claim(), own)?)))
+        let own = track.touches()?;
+        let other = self.claimants(track).min()?;
+        Some((other, touch::common(self.claims.paths_of(other), own)?))
+    }
+
+    /// Returns whether nobody else keeps files that a phase changes.
+    pub(super) fn is_free(&self, track: &Track) -> bool {
+        self.claimants(track).next().is_none()
+    }
+
+    /// Returns phases that keep files that another one changes, too, the first among them.
+    fn claimants<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = PhaseNumber> + 'a {
+        let own = track.touches().filter(|_| !self.settings.force).unwrap_or_default();
+        self.claims.others(track.spec.number, own)
     }
 
     /// Returns a complete phase that others of an open wave wait for.
@@ -80,12 +85,11 @@ impl Lead {
         if self.settings.force {
             return None;
         }
-        let complete = self.to_merge.iter().map(|(_, number)| *number);
-        complete.filter(|number| self.claims.contains(number)).find(|number| {
-            let claim = self.phases[number].claim();
-            let waiting = self.ready.iter().filter_map(|(_, other)| self.phases[other].touches());
-            waiting.into_iter().any(|files| touch::common(claim, files).is_some())
-        })
+        let is_wanted = |number: &PhaseNumber| {
+            let claim = self.claims.paths_of(*number);
+            self.wants.others(*number, claim).next().is_some()
+        };
+        self.to_merge.iter().map(|(_, number)| *number).find(is_wanted)
     }
 
     /// Returns whether all other phases come after this one: nothing can begin beside it.
@@ -102,7 +106,7 @@ impl Lead {
         match track.touches() {
             _ if is_free => vec![touch::EVERYTHING.to_owned()],
             // What it changes may have become known only after it was let begin.
-            Some(_) if self.in_the_way(track).is_some() => Vec::new(),
+            Some(_) if !self.is_free(track) => Vec::new(),
             Some(files) => files.to_vec(),
             None if self.is_alone(track) => vec![touch::EVERYTHING.to_owned()],
             None => Vec::new(),

@@ -109,15 +109,10 @@ fn next(lead: &Lead, now: u64) -> Option<Next> {
     if let Some(phase) = next_merge(lead) {
         return Some(Next::Merge(phase));
     }
-    if let Some(phase) = next_start(lead)
-        && start_due(lead).is_none_or(|due| due <= now)
+    if start_due(lead).is_none_or(|due| due <= now)
+        && let Some(next) = next_start(lead)
     {
-        return Some(Next::Start(phase));
-    }
-    if let Some((phase, through)) = next_ahead(lead)
-        && start_due(lead).is_none_or(|due| due <= now)
-    {
-        return Some(Next::LookAhead(phase, through));
+        return Some(next);
     }
     if lead.merging.is_some() || !lead.run_is_begun() {
         return None;
@@ -165,21 +160,16 @@ fn may_start(lead: &Lead) -> bool {
     has_slot && lead.hold == Hold::None && !lead.breaker
 }
 
-fn next_start(lead: &Lead) -> Option<PhaseNumber> {
-    // Asked once: it counts the agents of all that are at work.
+/// Returns what to give a slot to. What lies ahead gets one only if nobody else wants it.
+fn next_start(lead: &Lead) -> Option<Next> {
     if !may_start(lead) {
         return None;
     }
-    let is_free = |(_, number): &&_| lead.in_the_way(&lead.phases[number]).is_none();
-    lead.ready.iter().find(is_free).map(|(_, number)| *number)
-}
-
-/// Returns what to take ahead, in a slot that nobody else wants.
-fn next_ahead(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
-    if !may_start(lead) || next_start(lead).is_some() {
-        return None;
+    let mut ready = lead.ready.iter().map(|(_, number)| *number);
+    if let Some(number) = ready.find(|number| lead.is_free(&lead.phases[number])) {
+        return Some(Next::Start(number));
     }
-    ahead::next(lead)
+    ahead::next(lead).map(|(number, through)| Next::LookAhead(number, through))
 }
 
 /// Returns how many agents the next worker may have: an equal part of those that are free, with all
@@ -210,8 +200,7 @@ fn start_due(lead: &Lead) -> Option<u64> {
 }
 
 pub(super) fn deadline(lead: &Lead) -> Option<u64> {
-    let has_start = next_start(lead).is_some() || next_ahead(lead).is_some();
-    let start = start_due(lead).filter(|_| has_start);
+    let start = start_due(lead).filter(|_| next_start(lead).is_some());
     let due = lead.dues.first().map(|(due, _)| *due);
     let may_follow = lead.merging.is_none() && lead.run_is_begun() && !closes(lead);
     let follow = follow_due(lead).filter(|_| may_follow);

@@ -15,6 +15,8 @@ use super::fleet::Key;
 pub(crate) struct Ledger {
     /// The lead that the journal gives.
     pub(crate) lead: Lead,
+    /// Phases that are done and not merged yet.
+    pub(crate) unmerged: BTreeSet<PhaseNumber>,
     reported: BTreeSet<(Key, u64)>,
     commands: u64,
     keys: BTreeSet<String>,
@@ -28,7 +30,13 @@ impl Ledger {
     /// Takes in one event, as it was read back from the journal.
     pub(crate) fn take_in(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
-            Event::Moved { phase, to, attempt, .. } => self.check_move(*phase, *to, *attempt)?,
+            Event::Moved { phase, to, attempt, .. } => {
+                self.check_move(*phase, *to, *attempt)?;
+                match to {
+                    Status::Complete | Status::Merging => self.unmerged.insert(*phase),
+                    _ => self.unmerged.remove(phase),
+                };
+            }
             Event::Reported { phase, attempt, seq, .. } => {
                 let track = &self.lead.phases[phase];
                 if track.attempt != *attempt {

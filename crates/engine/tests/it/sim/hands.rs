@@ -106,6 +106,7 @@ impl Sim {
         let (deaf, hangs) = (self.dice.below(8) == 0, self.dice.below(8) == 0);
         let clock = self.set_clock(0);
         self.processes.insert(key, Process::new(trouble && deaf, trouble && hangs, clock));
+        self.at_work.insert(key);
         self.feed(key, vec![worker::Input::Begin { brief: brief.clone(), pid: 1 }]);
         Outcome::Done
     }
@@ -210,28 +211,28 @@ impl Sim {
         if self.script.settings.force {
             return;
         }
+        self.at_work.retain(|key| self.processes[key].alive);
+        // What a zombie does is for its own worktree; its phase was given up.
+        let executes = |key: &&Key| {
+            let process = &self.processes[*key];
+            !process.zombie && process.worker.stage >= Some(Stage::Execute)
+        };
+        let items = &self.ledger.lead.items;
+        // While its merge waited for a person it held nobody back.
+        let was_parked = |number: PhaseNumber| {
+            let mut items = items.values();
+            items.any(|it| it.phase == Some(number) && it.ask.kind == ItemKind::Conflict)
+        };
         let own = self.script.disks[&phase].files();
-        let lead = &self.ledger.lead;
-        let others = self.script.specs.iter().map(|spec| spec.number).filter(|n| *n != phase);
-        let executes = |number: &PhaseNumber| {
-            let attempts = self.processes.range((*number, 0)..=(*number, u32::MAX));
-            // What a zombie does is for its own worktree; its phase was given up.
-            let is_at_it = |process: &Process| {
-                process.alive && !process.zombie && process.worker.stage >= Some(Stage::Execute)
-            };
-            let status = lead.phases.get(number).map(|track| track.status);
-            let waits = matches!(status, Some(Status::Complete | Status::Merging));
-            // While its merge waited for a person it held nobody back.
-            let was_parked = || {
-                let mut items = lead.items.values();
-                items.any(|it| it.phase == Some(*number) && it.ask.kind == ItemKind::Conflict)
-            };
-            waits && !was_parked() || attempts.into_iter().any(|(_, process)| is_at_it(process))
+        let touches = |number: PhaseNumber| {
+            let files = self.script.disks[&number].files();
+            number != phase && touch::common(&files, &own).is_some()
         };
-        let touches = |number: &PhaseNumber| {
-            touch::common(&self.script.disks[number].files(), &own).is_some()
-        };
-        if let Some(other) = others.filter(|n| executes(n)).find(touches) {
+        let unmerged = self.ledger.unmerged.iter().copied();
+        let mut others = unmerged.filter(|n| touches(*n) && !was_parked(*n)).chain(
+            self.at_work.iter().filter(executes).map(|(number, _)| *number).filter(|n| touches(*n)),
+        );
+        if let Some(other) = others.next() {
             self.broken = Some(format!("phase {phase} executes beside {other}: {own:?}"));
         }
     }

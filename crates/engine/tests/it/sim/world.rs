@@ -91,6 +91,8 @@ pub(crate) struct Sim {
     pub(crate) journal: Vec<(u64, String)>,
     pub(crate) ledger: Ledger,
     pub(crate) processes: BTreeMap<Key, Process>,
+    /// Those that may be alive; looked through when it matters.
+    pub(crate) at_work: BTreeSet<Key>,
     /// How far the lead has read each worker's journal.
     pub(crate) cursors: BTreeMap<Key, u64>,
     pub(crate) commands: Vec<Command>,
@@ -127,6 +129,7 @@ impl Sim {
             journal: Vec::new(),
             ledger: Ledger::default(),
             processes: BTreeMap::new(),
+            at_work: BTreeSet::new(),
             cursors: BTreeMap::new(),
             commands: Vec::new(),
             commands_read: 0,
