@@ -30,6 +30,8 @@ pub enum ItemKind {
     Failed,
     /// A merge that conflicts.
     Conflict,
+    /// A phase that somebody marked as done.
+    Ticked,
     /// Too many phases failed.
     Breaker,
     /// Something that a worker runs shows no sign of life.
@@ -54,6 +56,7 @@ impl ItemKind {
             Self::Gaps => "gaps",
             Self::Failed => "failed",
             Self::Conflict => "conflict",
+            Self::Ticked => "ticked",
             Self::Breaker => "breaker",
             Self::Stuck => "stuck",
             Self::Hung => "hung",

@@ -14,6 +14,7 @@ mod event;
 mod failure;
 mod index;
 mod overlap;
+mod reread;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -154,7 +155,7 @@ impl Status {
             Running, Starting, Waiting,
         };
         match self {
-            Waiting => matches!(to, Preparing | Paused | Cancelled | Merged),
+            Waiting => matches!(to, Preparing | Parked | Paused | Cancelled | Merged),
             Preparing => matches!(to, Starting | Waiting | Paused | Failed | Cancelled),
             Starting => matches!(to, Running | Waiting | Paused | Failed | Cancelled),
             Running => {

@@ -1,6 +1,7 @@
 //! What people want of a run: pause, resume, cancel, answers.
 
 use super::decide::{CONTINUE, Draft, RETRY};
+use super::reread::DONE;
 use super::schedule::list;
 use super::{Command, Event, Status, Track};
 use crate::item::{Answer, Item, ItemKind, STUCK_CHOICES};
@@ -199,6 +200,9 @@ impl Draft<'_> {
             }
             (ItemKind::Conflict, _) => {
                 self.move_to(phase, Status::Failed, "a person gave its merge up");
+            }
+            (ItemKind::Ticked, DONE) => {
+                self.move_to(phase, Status::Merged, "a person says that it is done");
             }
             (ItemKind::Failed | ItemKind::Breaker | ItemKind::Stuck | ItemKind::Hung, _) => {}
             _ if track.status == Status::Parked && track.open_items <= 1 => {

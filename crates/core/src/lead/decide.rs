@@ -2,17 +2,13 @@
 //!
 //! What comes twice, late or from an older attempt means nothing: it leaves no event behind.
 
-use std::collections::BTreeSet;
-
 use super::schedule;
-use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseSpec, Scope, Status, Track};
+use super::{Effect, Event, Hold, Input, Lead, Outcome, Status, Track};
 use crate::item::{Answer, Ask, DENIED, Item, ItemKind, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, Halt, Note, Report};
 
-/// Why a phase is cancelled that the roadmap does not name any more.
-const LEFT: &str = "it left the roadmap";
 /// The answers that make a phase be tried again, and leave it.
 pub(super) const RETRY: &str = "retry";
 pub(super) const GIVE_UP: &str = "give up";
@@ -97,43 +93,6 @@ impl<'a> Draft<'a> {
 
     pub(super) fn answer(&mut self, item: u32, text: &str) {
         self.events.push(Event::Answered { item, text: text.to_owned() });
-    }
-
-    fn read_roadmap(&mut self, scope: Scope, phases: &[PhaseSpec]) {
-        let lead = self.lead;
-        let is_new = |spec: &&PhaseSpec| {
-            lead.phases.get(&spec.number).is_none_or(|track| track.spec != **spec)
-        };
-        let new: Vec<_> = phases.iter().filter(is_new).collect();
-        let is_known = |spec: &PhaseSpec| {
-            lead.phases.get(&spec.number).is_some_and(|t| t.spec.is_same_in_roadmap(spec))
-        };
-        if lead.scope != scope || !new.iter().all(|spec| is_known(spec)) {
-            self.events.push(Event::Planned { scope, phases: phases.to_vec() });
-        } else if !new.is_empty() {
-            self.events.push(Event::Observed { phases: new.into_iter().cloned().collect() });
-        }
-        for spec in phases.iter().filter(|spec| spec.done) {
-            let track = lead.phases.get(&spec.number);
-            let waits = |t: &Track| t.status == Status::Waiting && t.started.is_none();
-            if track.is_none_or(waits) {
-                let why = "the roadmap says that it is done".to_owned();
-                let (phase, to) = (spec.number, Status::Merged);
-                let attempt = track.map_or(0, |track| track.attempt);
-                self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
-            }
-        }
-        let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
-        for track in lead.phases.values().filter(|track| !named.contains(&track.spec.number)) {
-            if track.status == Status::Waiting {
-                self.move_to(track.spec.number, Status::Cancelled, LEFT);
-            }
-        }
-        let is_back = |track: &&Track| track.status == Status::Cancelled && track.why == LEFT;
-        for track in phases.iter().filter_map(|spec| lead.phases.get(&spec.number)).filter(is_back)
-        {
-            self.move_to(track.spec.number, Status::Waiting, "it is back in the roadmap");
-        }
     }
 
     /// Writes down what people should know of a phase that waits for its merge.

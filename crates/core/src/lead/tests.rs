@@ -284,6 +284,45 @@ fn cancel_ends_a_worker_that_does_not_listen() {
 }
 
 #[test]
+fn a_phase_that_is_ticked_during_a_run_is_asked_about() {
+    let ticked = || {
+        let mut table = Table::diamond(Settings::default());
+        let mut phases: Vec<_> = table.lead.phases.values().map(|t| t.spec.clone()).collect();
+        phases.iter_mut().filter(|spec| spec.number != number("1")).for_each(|s| s.done = true);
+        table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
+        assert_eq!(table.status("2"), Status::Parked, "nobody did it");
+        let events = table.events.len();
+        table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
+        assert_eq!(table.events.len(), events, "it is asked once");
+        let open = table.lead.open_items().find(|item| item.phase == Some(number("2"))).unwrap();
+        assert_eq!((open.ask.kind, open.ask.key.as_str()), (ItemKind::Ticked, "2/ticked"));
+        let id = open.id;
+        (table, phases, id)
+    };
+
+    let (mut table, _, id) = ticked();
+    table.command(1, Command::Answer { item: id, text: "d".to_owned() });
+    assert_eq!(table.status("2"), Status::Merged);
+
+    let (mut table, phases, id) = ticked();
+    table.command(1, Command::Answer { item: id, text: "not done".to_owned() });
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.status("2"), Status::Waiting, "a person has said so, and is not asked again");
+
+    let (mut table, mut phases, _) = ticked();
+    phases.iter_mut().for_each(|spec| spec.done = false);
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.status("2"), Status::Waiting, "it is not ticked any more");
+    assert_eq!(table.lead.open_items().count(), 0);
+
+    let (mut table, mut phases, _) = ticked();
+    phases.retain(|spec| spec.number == number("1"));
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.status("2"), Status::Cancelled, "it left the roadmap");
+    assert_eq!(table.lead.open_items().count(), 0);
+}
+
+#[test]
 fn the_roadmap_may_change_during_a_run() {
     let mut table = Table::diamond(Settings::default());
     table.complete("1");

@@ -60,7 +60,7 @@ fn input_type(kind: ItemKind) -> &'static str {
         ItemKind::Permission => "permission_prompt",
         ItemKind::Gate => "stage_gate",
         ItemKind::Plans => "planning_approval",
-        ItemKind::Gaps | ItemKind::Checkpoint => "verification_question",
+        ItemKind::Gaps | ItemKind::Checkpoint | ItemKind::Ticked => "verification_question",
         ItemKind::Failed | ItemKind::Breaker => "worker_failed",
         ItemKind::Blocker | ItemKind::Conflict | ItemKind::Stuck | ItemKind::Hung => {
             "error_resolution"

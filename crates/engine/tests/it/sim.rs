@@ -98,7 +98,7 @@ impl Sim {
                 excused.insert(number);
             }
             if track.status == Status::Merged {
-                let done = track.spec.done && track.started.is_none();
+                let done = self.script.spec(number).is_some_and(|spec| spec.done);
                 let disk = &self.script.disks[&number];
                 if !done {
                     disk.check_complete()

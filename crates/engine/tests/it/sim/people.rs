@@ -46,6 +46,7 @@ impl Sim {
             Some(_) if item.ask.kind.may_settle() || is_of_agent(item.ask.kind) => {
                 self.choose(&item.ask.choices)
             }
+            Some(_) if item.ask.kind == ItemKind::Ticked => item.ask.choices[1].clone(),
             Some(choice) => choice.to_owned(),
             None => "as you like".to_owned(),
         };
@@ -80,10 +81,14 @@ impl Sim {
         self.after(after, Happening::ReadCommands { generation });
     }
 
+    fn any_phase(&mut self) -> PhaseNumber {
+        let count = self.script.specs.len() as u64;
+        PhaseNumber::whole(u32::try_from(1 + self.dice.below(count)).unwrap())
+    }
+
     /// Pauses, resumes or cancels something.
     pub(crate) fn meddle(&mut self) {
-        let count = self.script.specs.len() as u64;
-        let number = PhaseNumber::whole(u32::try_from(1 + self.dice.below(count)).unwrap());
+        let number = self.any_phase();
         let phase = (self.dice.below(4) > 0).then_some(number);
         let command = match self.dice.below(4) {
             0 | 1 => Command::Pause { phase },
@@ -109,6 +114,14 @@ impl Sim {
         if self.dice.below(3) > 0 {
             let Self { script, dice, .. } = self;
             script.add(dice, |dice| Disk::roll(dice, 0));
+        }
+        if self.dice.below(3) == 0 {
+            let number = self.any_phase();
+            // The lie is told, or taken back. What is new to the run is believed.
+            let is_known = self.ledger.lead.phases.contains_key(&number);
+            if !self.script.ticked.remove(&number) && is_known {
+                self.script.ticked.insert(number);
+            }
         }
         let mut phases = self.script.specs_now();
         if self.dice.below(3) == 0 {

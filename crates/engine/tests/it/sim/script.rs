@@ -1,6 +1,6 @@
 //! What a seed means: the phases, their disks, and how much of what goes wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mow_core::lead::{PhaseSpec, Settings};
 use mow_core::phase::PhaseNumber;
@@ -52,6 +52,8 @@ pub(crate) struct Script {
     pub(crate) settings: Settings,
     pub(crate) disks: BTreeMap<PhaseNumber, Disk>,
     pub(crate) faults: Faults,
+    /// Phases that somebody calls done in the roadmap, who did not do them.
+    pub(crate) ticked: BTreeSet<PhaseNumber>,
     /// How long all of it may take about, which is when trouble is sent.
     pub(crate) horizon: u64,
     /// Whether nobody answers anything.
@@ -107,6 +109,7 @@ impl Script {
             settings,
             disks: BTreeMap::new(),
             faults: Faults::default(),
+            ticked: BTreeSet::new(),
             horizon: 60_000 * count / max_workers as u64 + 60_000,
             silent: false,
             times: None,
@@ -168,6 +171,7 @@ impl Script {
         let mut specs = self.specs.clone();
         for spec in &mut specs {
             (spec.touches, spec.ahead) = self.disks[&spec.number].facts();
+            spec.done |= self.ticked.contains(&spec.number);
         }
         specs
     }

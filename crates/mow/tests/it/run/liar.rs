@@ -366,6 +366,25 @@ fn history_was_rewritten() {
     }
 }
 
+/// The roadmap in the main root is the user's: what it says there of a phase that nobody has begun is
+/// asked about, and not built on.
+#[test]
+fn another_phase_ticked_in_the_main_root() {
+    let tick = "sed -i 's/^- \\[ \\] \\*\\*Phase 2/- [x] **Phase 2/' ../../.planning/ROADMAP.md\n";
+    let phases = [sown("1", &[], tick), sown("2", &["1"], ""), sown("3", &["2"], "")];
+    let field = field_with("", &phases);
+    let said = field.ends(&ALL, 5);
+    assert!(said.contains("Phase 2 was marked as done during this run, and not by it"), "{said}");
+    assert!(!field.code().contains_key("crop-3"), "something was built on it");
+    let said = field.ends(&["answer", "1", "not done"], 0);
+    assert!(said.contains("not done"), "{said}");
+    field.run_all();
+    for n in 1..=3 {
+        assert_eq!(field.text(&format!("crop-{n}")), format!("{n}\n"));
+    }
+    field.inspect();
+}
+
 #[test]
 fn ticks_in_the_planning_files() {
     let script = "sed -i 's/- \\[ \\]/- [x]/' .planning/ROADMAP.md\n\
