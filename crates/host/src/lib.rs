@@ -9,6 +9,7 @@ pub mod agent;
 pub mod bounded_log;
 pub mod commit;
 pub mod custody;
+pub mod empty_dirs;
 pub mod follow;
 pub mod git;
 pub mod history;

@@ -10,6 +10,7 @@ use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
 use mow_host::commit::{self, Paths};
 use mow_host::custody::holds;
+use mow_host::empty_dirs::{self, SetAside};
 use mow_host::git::NO_REPLACE_VARIABLE;
 use mow_host::scratch;
 use mow_host::shell::End;
@@ -29,6 +30,38 @@ pub(super) struct Checks<'a> {
     pub(super) env: &'a [(&'a str, String)],
     /// Whether a fresh checkout is needed in any case, and why.
     pub(super) fresh: Option<&'a str>,
+}
+
+/// Where checks run.
+enum Place {
+    /// The worktree, which holds nothing but the commit, the planning files and what git ignores.
+    Here(SetAside),
+    Elsewhere(Fresh),
+}
+
+impl Place {
+    fn fresh(&self) -> Option<&Path> {
+        match self {
+            Self::Here(_) => None,
+            Self::Elsewhere(fresh) => Some(&fresh.path),
+        }
+    }
+
+    /// Says what is different here from where the agent was, if anything is.
+    fn remark(&self, tip: &Tip, why: Option<&str>) -> String {
+        match self {
+            Self::Here(aside) => match aside.paths().last().and_then(|dir| dir.file_name()) {
+                Some(dir) => {
+                    format!(" (without `{}`: no commit has an empty directory)", dir.display())
+                }
+                None => String::new(),
+            },
+            Self::Elsewhere(_) => {
+                let why = why.unwrap_or("the worktree holds more than the commit");
+                format!(" (in a fresh checkout of {}: {why})", short(&tip.commit))
+            }
+        }
+    }
 }
 
 /// A fresh checkout, which goes away with the value.
@@ -74,24 +107,21 @@ impl Desk {
             return Ok(all);
         }
         let tip = self.tip()?;
-        let mut place: Option<Option<Fresh>> = None;
+        let mut place = None;
         for (n, command) in checks.commands.iter().enumerate() {
             let mut gap = None;
             // The same code is not checked twice.
             if !self.has_passed(&tip.code, command) {
-                let scratch = match place.take() {
+                let here = match place.take() {
                     Some(place) => place,
                     None => self.place(&tip, checks.fresh.is_some())?,
                 };
                 let label = format!("{}-{}", checks.label, n + 1);
-                let top = scratch.as_ref().map(|fresh| fresh.path.as_path());
-                gap = self.run_check(command, &tip, (&label, top), checks.env)?;
-                if let (Some(said), true) = (&mut gap, scratch.is_some()) {
-                    let why = checks.fresh.unwrap_or("the worktree holds more than the commit");
-                    let commit = short(&tip.commit);
-                    said.push_str(&format!(" (in a fresh checkout of {commit}: {why})"));
+                gap = self.run_check(command, &tip, (&label, here.fresh()), checks.env)?;
+                if let Some(said) = &mut gap {
+                    said.push_str(&here.remark(&tip, checks.fresh));
                 }
-                place = Some(scratch);
+                place = Some(here);
             }
             let is_gap = gap.is_some();
             all.push((command.clone(), gap));
@@ -196,11 +226,11 @@ impl Desk {
         Ok(self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty())
     }
 
-    /// Returns where checks may run: a fresh checkout, or `None` for the worktree, which then holds
-    /// nothing but the commit, the planning files and what git ignores.
-    fn place(&self, tip: &Tip, fresh: bool) -> Result<Option<Fresh>, EngineError> {
+    /// Returns where checks may run.
+    fn place(&self, tip: &Tip, fresh: bool) -> Result<Place, EngineError> {
         if !fresh && self.is_clean()? {
-            return Ok(None);
+            let aside = empty_dirs::set_aside(&self.git(), &self.planning_below_top())?;
+            return Ok(Place::Here(aside));
         }
         let path = self.site.home()?.path().join(format!("{}-fresh", self.padded()));
         let fresh = Fresh { root: self.site.top().to_path_buf(), path };
@@ -208,6 +238,6 @@ impl Desk {
         scratch::remove(&fresh.root, &fresh.path)?;
         scratch::check_out(&fresh.root, &fresh.path, &tip.commit)
             .map_err(|error| EngineError::Host(error.into()))?;
-        Ok(Some(fresh))
+        Ok(Place::Elsewhere(fresh))
     }
 }

@@ -385,6 +385,18 @@ fn another_phase_ticked_in_the_main_root() {
     field.inspect();
 }
 
+/// No commit can have it.
+#[test]
+fn an_empty_directory() {
+    let script = format!("{HONEST}; mkdir -p barn/loft");
+    let reason = "(without `barn`: no commit has an empty directory)";
+    let field = lie(&script, &[rye("test -d barn")], reason);
+    assert!(
+        field.root().join(".worktrees/p01/barn/loft").is_dir(),
+        "it is there for the next task"
+    );
+}
+
 #[test]
 fn ticks_in_the_planning_files() {
     let script = "sed -i 's/- \\[ \\]/- [x]/' .planning/ROADMAP.md\n\
