@@ -186,16 +186,30 @@ pub fn create_dir(path: &Path) -> Result<(), DiskError> {
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     let dir = path.parent().unwrap_or(path);
     create_dir(dir)?;
-    Writer::open_dir(dir, WAIT_DEFAULT)?.replace(path, bytes).map(drop)
+    own_writer(dir)?.replace(path, bytes).map(drop)
 }
 
 /// Removes a file of the engine's own, if it is there.
 pub fn remove(path: &Path) -> Result<(), DiskError> {
     let dir = path.parent().unwrap_or(path);
     if dir.exists() {
-        Writer::open_dir(dir, WAIT_DEFAULT)?.remove_file(path)?;
+        own_writer(dir)?.remove_file(path)?;
     }
     Ok(())
+}
+
+/// Takes a directory of the engine's own, and clears away what writers left there that were killed.
+///
+/// A directory as a lock carries no note of them. But whoever writes in this one holds it, so all that
+/// is temporary there is nobody's any more. Best effort: what stays is cleared away by the next one.
+fn own_writer(dir: &Path) -> Result<Writer, DiskError> {
+    let writer = Writer::open_dir(dir, WAIT_DEFAULT)?;
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(TEMP_PREFIX.as_bytes()) {
+            calls::remove_file(&entry.path()).ok();
+        }
+    }
+    Ok(writer)
 }
 
 /// The right to write, held as a lock until it is dropped.

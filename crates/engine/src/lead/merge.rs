@@ -438,13 +438,16 @@ pub(super) fn close(
     }
     let git = Git::new(site.top());
     repository.look_at_ref(site, &git, tip)?;
+    let message = format!("docs: record run {}", site.run.run());
+    let name = run_ref(site);
+    if let Some(commit) = recorded(&git, &name, (tip, &message))? {
+        return Ok(Outcome::Merged { commit, note: String::new() });
+    }
     let planning = site.below_top().join(".planning");
     let named = |(file, bytes): &(String, Vec<u8>)| {
         (planning.join(file).display().to_string(), bytes.clone())
     };
     let overlay: Vec<_> = picture.iter().map(named).collect();
-    let message = format!("docs: record run {}", site.run.run());
-    let name = run_ref(site);
     let Overlaid { ours, commit } =
         merge::overlay(&git, &name, &overlay, &message).map_err(host)?;
     if ours != commit {
@@ -458,6 +461,18 @@ pub(super) fn close(
     }
     failpoint::reach("close.ended");
     Ok(Outcome::Merged { commit, note: String::new() })
+}
+
+/// Returns the commit that closes a run, where a lead made it that died before it wrote so down. One
+/// that is made anew would be another: it tells the time.
+fn recorded(
+    git: &Git,
+    name: &str,
+    (tip, message): (&str, &str),
+) -> Result<Option<String>, EngineError> {
+    let Some(there) = git.commit_of(name)?.filter(|there| there != tip) else { return Ok(None) };
+    let about = git.run(&["log", "-1", "--format=%P%n%s", &there])?.text();
+    Ok((about == format!("{tip}\n{message}")).then_some(there))
 }
 
 /// Returns the shared planning files as they are in the root, or else in a commit.

@@ -200,10 +200,14 @@ fn storm(seed: u64, ignore: &str, quiet: &Field) {
 fn storm_of_kills_loses_nothing_and_repeats_nothing() {
     let kills = std::env::var("MOW_STORM_KILLS").ok().and_then(|text| text.parse().ok());
     let rounds: u64 = kills.map_or(6, |kills: u64| kills / 10);
+    let only = std::env::var("MOW_STORM_SEED").ok().and_then(|text| text.parse::<u64>().ok());
     // Planning files in git and outside of it go different ways.
     let soils = ["", ".planning/\n"].map(|ignore| (ignore, undisturbed(ignore)));
     for (seed, (ignore, quiet)) in (0..rounds).zip(soils.iter().cycle()) {
-        println!("seed {seed}");
+        if only.is_some_and(|only| only != seed) {
+            continue;
+        }
+        println!("MOW_STORM_SEED={seed} MOW_STORM_KILLS={}", 10 * rounds);
         storm(seed, ignore, quiet);
     }
 }
