@@ -163,7 +163,7 @@ impl Status {
             }
             Ending => matches!(to, Waiting | Parked | Paused | Complete | Failed | Cancelled),
             Parked | Paused | Failed | Cancelled => {
-                matches!(to, Waiting | Complete | Cancelled | Paused | Failed | Merged)
+                matches!(to, Waiting | Complete | Cancelled | Parked | Paused | Failed | Merged)
             }
             Complete => matches!(to, Merging | Cancelled | Paused),
             Merging => matches!(to, Merged | Parked | Complete | Failed),

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -135,16 +135,21 @@ impl Sandbox {
 
     /// Runs git in a directory and returns what it printed.
     pub fn git(&self, folder: &str, arguments: &[&str]) -> String {
+        let output = self.ask_git(folder, arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {message}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs git in a directory, whatever comes of it.
+    pub fn ask_git(&self, folder: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new("git");
         clear(&mut command, &self.root);
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_NAME"), "Test").env(format!("GIT_{who}_EMAIL"), "t@t");
         }
         let output = command.args(arguments).current_dir(self.root.join(folder)).output();
-        let output = output.expect("git can be run");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {message}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        output.expect("git can be run")
     }
 
     /// The directory around project, home and temporary files.

@@ -92,13 +92,27 @@ impl Draft<'_> {
         }
         self.close_items(phase, RETRY, |kind| kind == ItemKind::Failed);
         self.take_back_refusals(phase);
-        let to = if track.commit.is_some() && track.status == Status::Paused {
-            Status::Complete
+        if track.commit.is_some() && track.status == Status::Paused {
+            self.move_to(phase, Status::Complete, "it was resumed");
         } else {
-            Status::Waiting
-        };
-        self.move_to(phase, to, "it was resumed");
+            self.go_on_or_wait(phase, "it was resumed");
+        }
         true
+    }
+
+    /// Lets a phase be started again, unless what its worker asked is still open: it would go on
+    /// without the answers.
+    pub(super) fn go_on_or_wait(&mut self, phase: PhaseNumber, why: &str) {
+        let is_of_worker = |kind: ItemKind| match kind {
+            ItemKind::Failed | ItemKind::Conflict | ItemKind::Breaker | ItemKind::Ticked => false,
+            kind => !kind.may_settle(),
+        };
+        let mut own = self.lead.items_of(phase);
+        if own.any(|item| item.answer.is_none() && is_of_worker(item.ask.kind)) {
+            self.move_to(phase, Status::Parked, &format!("{why}, and waits for an answer"));
+        } else {
+            self.move_to(phase, Status::Waiting, why);
+        }
     }
 
     fn cancel(&mut self, track: &Track) -> bool {
@@ -193,7 +207,7 @@ impl Draft<'_> {
             }
             (ItemKind::Failed, RETRY) => {
                 self.take_back_refusals(phase);
-                self.move_to(phase, Status::Waiting, "a person wants it tried again");
+                self.go_on_or_wait(phase, "a person wants it tried again");
             }
             (ItemKind::Conflict, RETRY) => {
                 self.move_to(phase, Status::Complete, "a person wants it merged again");

@@ -192,7 +192,7 @@ impl<'a> Draft<'a> {
                 self.fail(track, "it took longer than allowed; its work may be incomplete");
             }
             Some(Report::Stopped { .. }) if track.halt.is_none() => {
-                self.move_to(phase, Status::Waiting, "it was resumed");
+                self.go_on_or_wait(phase, "it was resumed");
             }
             Some(Report::Stopped { how }) => self.rest(phase, *how),
             Some(Report::Planned { .. }) => match track.halt {

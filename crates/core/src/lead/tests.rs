@@ -227,6 +227,26 @@ fn a_parked_phase_holds_no_slot_and_goes_on_when_answered() {
 }
 
 #[test]
+fn a_phase_that_is_resumed_waits_for_all_its_answers() {
+    let mut table = Table::diamond(Settings::default());
+    table.prepare_and_start("1");
+    for n in 1..=2 {
+        let (key, question) = (format!("1/discuss/1.{n}"), "What?".to_owned());
+        let ask = Ask { key, kind: ItemKind::Discuss, question, choices: Vec::new() };
+        table.say("1", n, Report::Asked { ask });
+    }
+    let phase = Some(number("1"));
+    table.command(1, Command::Pause { phase });
+    table.end("1", 3, Report::Stopped { how: Halt::Paused });
+    assert_eq!(table.status("1"), Status::Paused);
+    table.command(2, Command::Answer { item: 2, text: "That.".to_owned() });
+    table.command(3, Command::Resume { phase });
+    assert_eq!(table.status("1"), Status::Parked, "its worker would go on with half of them");
+    table.command(4, Command::Answer { item: 1, text: "This.".to_owned() });
+    assert_eq!(table.answers("1"), ["This.", "That."]);
+}
+
+#[test]
 fn failure_names_what_it_blocks_and_the_breaker_stops_starts() {
     let phases =
         vec![spec("1", &[]), spec("2", &[]), spec("3", &[]), spec("4", &["1"]), spec("5", &["4"])];

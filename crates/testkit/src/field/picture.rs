@@ -19,8 +19,11 @@ const MASKS: [(&str, &str); 9] = [
     (r"\b[0-9a-f]{7,64}\b", "HASH"),
     (r"\b\d+(\.\d+)? ?(min|ms|s|h)\b", "DURATION"),
     (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
-    // How often the lead was away is about the disturbance.
-    (r"(?m)^.*The lead has not answered for .*\n", ""),
+    // How often the lead was away is about the disturbance. The first such note is written over "None."
+    (
+        r"(?m)(^\+?)(None\.|- .*The lead has not answered for .*)\n(\+?- .*The lead has not answered for .*\n)*",
+        "${1}None.\n",
+    ),
     // Whose worker died while it looked ahead does the same again in its turn.
     (r"(?m)^\+?\n\+?<!-- Made ahead on .*\n", ""),
     (r"(?m)^@@ .* @@", "@@"),
@@ -48,9 +51,9 @@ impl Field {
             parts.insert(branch.to_owned(), all);
             // Phases side by side end in any order. What was written and not committed yet goes in
             // with the next commit.
-            let subjects = self.git(&["log", "--format=%s", branch]);
-            let is_own = |subject: &&str| !FOLDED.iter().any(|end| subject.ends_with(end));
-            let mut subjects: Vec<_> = subjects.lines().filter(is_own).collect();
+            let subjects = self.standing(branch);
+            let is_own = |subject: &&String| !FOLDED.iter().any(|end| subject.ends_with(end));
+            let mut subjects: Vec<_> = subjects.iter().filter(is_own).cloned().collect();
             subjects.sort_unstable();
             parts.insert(format!("commits of {branch}"), subjects.join("\n"));
         }
@@ -76,6 +79,26 @@ impl Field {
             }
         }
         parts.into_iter().map(|(name, text)| (masked(&name), masked(&text))).collect()
+    }
+
+    /// The subjects of a branch's commits. Work that was undone is left out, with what undid it: of plans
+    /// side by side it stays in the history, of one that is alone it does not.
+    fn standing(&self, branch: &str) -> Vec<String> {
+        let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
+        let format = format!("--format=%s%x00{}%x00{}", trailer("Mow-Task"), trailer("Mow-Undone"));
+        let log = self.git(&["log", &format, branch]);
+        let lines = log.lines().map(|line| line.splitn(3, '\0').collect::<Vec<_>>());
+        let (undoing, others): (Vec<_>, Vec<_>) = lines.partition(|line| !line[2].is_empty());
+        let mut undone: Vec<_> = undoing.iter().flat_map(|line| line[2].split(' ')).collect();
+        let stands = |line: &Vec<&str>| match undone.iter().position(|task| *task == line[1]) {
+            Some(at) => {
+                undone.remove(at);
+                false
+            }
+            None => true,
+        };
+        let standing: Vec<_> = others.into_iter().filter(stands).collect();
+        standing.iter().map(|line| line[0].to_owned()).collect()
     }
 
     /// Temporary files that nobody removed, in the project, its worktrees and the engine's directory.

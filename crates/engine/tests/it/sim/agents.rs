@@ -121,22 +121,25 @@ impl Process {
         }
     }
 
-    /// Finds whether an agent of it must not begin now, after how others ended.
-    fn check_begin(&self, now: u64) -> Result<(), String> {
+    /// Finds whether an agent of it must not begin now, after how others had ended when that was
+    /// decided.
+    fn check_begin(&self, begun: u64, now: u64) -> Result<(), String> {
+        use worker::Event;
+        let is_it = |event: &Event| matches!(event, Event::Intended { id, .. } if *id == begun);
         let (mut until, mut laters) = (0, 0_u32);
-        for (at, event) in &self.journal {
+        for (at, event) in self.journal.iter().take_while(|(_, event)| !is_it(event)) {
             match event {
-                worker::Event::Finished { outcome: Outcome::Later { wait_ms, .. }, .. } => {
+                Event::Finished { outcome: Outcome::Later { wait_ms, .. }, .. } => {
                     let own = REST_MIN << laters.min(6);
                     until = at + wait_ms.unwrap_or(0).max(own).min(REST_MAX);
                     laters += 1;
                 }
-                worker::Event::Finished { outcome: Outcome::Hopeless { .. }, .. } => {
+                Event::Finished { outcome: Outcome::Hopeless { .. }, .. } => {
                     return Err("an agent begins although that is of no use".to_owned());
                 }
-                worker::Event::Finished { outcome: Outcome::Asked { .. }, .. } => {}
-                worker::Event::Finished { .. } => laters = 0,
-                worker::Event::Halted { .. } => return Err("an agent begins at the end".to_owned()),
+                Event::Finished { outcome: Outcome::Asked { .. }, .. } => {}
+                Event::Finished { .. } => laters = 0,
+                Event::Halted { .. } => return Err("an agent begins at the end".to_owned()),
                 _ => {}
             }
         }
@@ -149,12 +152,12 @@ impl Process {
 
 impl Sim {
     /// Starts an agent for an effect, where it needs one.
-    pub(crate) fn employ(&mut self, key: Key, effect: &Effect) {
+    pub(crate) fn employ(&mut self, key: Key, id: u64, effect: &Effect) {
         let Some(job) = job(effect) else { return };
         self.employed.push(self.now);
         let process = &self.processes[&key];
         let answers = process.worker.brief.as_ref().map_or(&[][..], |brief| &brief.answers);
-        let may_begin = process.check_begin(self.now);
+        let may_begin = process.check_begin(id, self.now);
         let disk = self.script.disks.get_mut(&key.0).expect("each phase has a disk");
         let resumed = may_begin.and_then(|()| disk.sessions.resume(&job, answers));
         if let Err(problem) = resumed {

@@ -192,7 +192,7 @@ impl Sim {
                 if let Err(problem) = intended.and_then(|()| self.check_beside(key, id, &effect)) {
                     self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
                 }
-                self.employ(key, &effect);
+                self.employ(key, id, &effect);
                 if matches!(effect, Effect::RunTask { .. }) && !self.processes[&key].zombie {
                     self.check_apart(key.0);
                 }

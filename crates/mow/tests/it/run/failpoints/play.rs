@@ -91,12 +91,18 @@ impl Play {
     /// Waits for the end of a lead, and goes on with the same command if it died.
     #[track_caller]
     pub(super) fn lead_ends(&self, lead: Going, words: &[&str], code: i32) {
-        let status = self.finish(lead);
-        if status.code() == Some(code) {
-            return;
+        if !self.lived(lead, code) {
+            self.ends(words, code);
         }
-        assert!(self.fell() > 0, "nobody died, and yet {status}");
-        self.ends(words, code);
+    }
+
+    /// Waits for the end of a lead; returns whether it came to a code. Otherwise somebody has died.
+    #[track_caller]
+    pub(super) fn lived(&self, lead: Going, code: i32) -> bool {
+        let status = self.finish(lead);
+        let lived = status.code() == Some(code);
+        assert!(lived || self.fell() > 0, "nobody died, and yet {status}");
+        lived
     }
 
     pub(super) fn start(&self, words: &[&str]) -> Going {

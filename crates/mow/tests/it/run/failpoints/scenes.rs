@@ -127,12 +127,15 @@ fn cancel(play: &Play) {
 fn pause(play: &Play) {
     let field = &play.field;
     let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    let lead = play.lead_until(&ALL, is_there);
+    let mut lead = play.lead_until(&ALL, is_there);
     play.says(&["pause"]);
-    field.until_event("the pause", |event| event["event"] == "halted");
+    let is_halted = || field.events().iter().any(|event| event["event"] == "halted");
+    field.until("the pause", || (is_halted() || lead.has_ended()).then_some(()));
     field.open("1");
-    play.lead_ends(lead, &ALL, 5);
-    play.says(&["resume"]);
+    // Whoever goes on after a death has the phase go on, too.
+    if play.lived(lead, 5) {
+        play.says(&["resume"]);
+    }
     play.ends(&ALL, 0);
 }
 
@@ -146,8 +149,11 @@ fn take_in(play: &Play) {
     let is_there = || field.sandbox.outside().join("sync/at-1").exists();
     let lead = play.lead_until(&ALL, is_there);
     field.write("other", "other\n");
-    field.git(&["add", "other"]);
-    field.git(&["commit", "-q", "-m", "Other work", "--", "other"]);
+    // A lead that goes on after a death may commit planning files at the same moment, and whoever
+    // comes second is told by git to try again.
+    field.until("the index to be free", || field.may_git(&["add", "other"]));
+    let commit = ["commit", "-q", "-m", "Other work", "--", "other"];
+    field.until("the index to be free", || field.may_git(&commit));
     field.open("1");
     play.lead_ends(lead, &ALL, 0);
 }
