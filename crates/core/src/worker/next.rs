@@ -114,6 +114,10 @@ fn planned(worker: &Worker) -> Report {
 }
 
 fn next(worker: &Worker, now: u64) -> Next {
+    // Whoever wants it to rest came too late, and a checkpoint would say that there is more to do.
+    if let Some(commit) = worker.closed.as_ref().filter(|_| worker.halt != Some(Halt::Cancelled)) {
+        return Next::Say(Report::Complete { commit: commit.clone() });
+    }
     if let Some(how) = worker.halt {
         return halt(worker, how);
     }
@@ -294,9 +298,6 @@ pub(super) fn ask_again(worker: &Worker, stem: &str, ask: impl Fn(String) -> Ask
 }
 
 fn refine(worker: &Worker, found: &Found) -> Next {
-    if let Some(commit) = &worker.closed {
-        return Next::Say(Report::Complete { commit: commit.clone() });
-    }
     if worker.tries >= ROLE_TRIES {
         return give_up(worker);
     }

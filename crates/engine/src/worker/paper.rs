@@ -188,6 +188,9 @@ impl Desk {
     pub(super) fn close_phase(&self, effect: u64) -> Result<Outcome, EngineError> {
         let (head, marks) = (self.head()?, self.marks()?);
         if marks.closing.contains(&head) {
+            // One that was halted just then may have noted afterwards that it is not complete.
+            let before = self.git().commit_of(&format!("{head}^"))?.unwrap_or_default();
+            self.note_closed(&before)?;
             return Ok(Outcome::Committed { commit: Some(head) });
         }
         let reason = match self.moved()? {
@@ -200,18 +203,24 @@ impl Desk {
         if let Some(reason) = reason.or(open) {
             return Ok(Outcome::Failed { reason });
         }
-        let short = head.get(..8).unwrap_or(&head).to_owned();
-        self.change_status(|old| {
-            let old = status::set_field(old, "status", "complete").ok()?;
-            status::set_field(&old, "verified", &short).ok()
-        })?;
-        failpoint::reach("phase.noted");
-        self.archive_checkpoint()?;
-        failpoint::reach("phase.checkpoint.archived");
+        self.note_closed(&head)?;
         let subject = format!("docs({}): close the phase", self.padded());
         let commit = self.commit(&subject, Some((&Mark::Closed, effect)), Part::Papers)?;
         failpoint::reach("phase.committed");
         Ok(Outcome::Committed { commit })
+    }
+
+    /// Writes into the phase's files that it is complete, as of a commit.
+    fn note_closed(&self, commit: &str) -> Result<(), EngineError> {
+        let short = commit.get(..8).unwrap_or(commit);
+        self.change_status(|old| {
+            let old = status::set_field(old, "status", "complete").ok()?;
+            status::set_field(&old, "verified", short).ok()
+        })?;
+        failpoint::reach("phase.noted");
+        self.archive_checkpoint()?;
+        failpoint::reach("phase.checkpoint.archived");
+        Ok(())
     }
 
     /// Moves a checkpoint that is passed out of the way of later attempts.
