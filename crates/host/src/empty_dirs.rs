@@ -18,6 +18,7 @@ pub struct SetAside {
     removed: Vec<PathBuf>,
 }
 
+#[expect(clippy::disallowed_methods, reason = "these hold nothing that could be torn or lost")]
 impl Drop for SetAside {
     fn drop(&mut self) {
         // The next task may want to put something there. Nothing was in them, so nothing is lost.
@@ -49,6 +50,7 @@ impl SetAside {
     /// Removes a directory and those in it, as far as there is nothing in them.
     ///
     /// What cannot be read or removed stays, as what it is to git: something that is there.
+    #[expect(clippy::disallowed_methods, reason = "these hold nothing that could be torn or lost")]
     fn clear(&mut self, dir: &Path) {
         let Ok(entries) = fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>)
         else {
