@@ -350,8 +350,10 @@ pub fn undo(
     git.run_with(&[&restore[..], &FROM_LIST].concat(), &changed)?;
     failpoint::reach("undo.restored");
     let message = with_trailers(message, trailers);
-    let commit = ["commit", "--quiet", "--cleanup=whitespace", "--message", &message];
-    let answer = git.ask(&commit)?;
+    // Only these: an agent's git may have left an index that lacks what others committed.
+    let commit = ["--literal-pathspecs", "commit", "--quiet", "--cleanup=whitespace", "--only"];
+    let words = [&commit[..], &["--message", &message], &FROM_LIST].concat();
+    let answer = git.ask_with(&words, &changed)?;
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }

@@ -110,8 +110,13 @@ impl Desk {
             self.restore_papers(guarded)?;
         }
         if let Some(before) = &before
-            && let Some(reason) =
-                self.trespass(before)?.map_or_else(|| self.unmade(before), |text| Ok(Some(text)))?
+            && let Some(reason) = match self.trespass(before)? {
+                None => match self.unmade(before)? {
+                    None => self.taken_back(before)?,
+                    reason => reason,
+                },
+                reason => reason,
+            }
         {
             let kept = self.bring_back(before)?;
             return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
@@ -160,6 +165,40 @@ impl Desk {
             rescue::keep(&self.git(), &name, commit).map_err(|e| EngineError::Host(e.into()))?;
         }
         Ok(lost.first().map(|commit| rewritten(commit, &self.branch)))
+    }
+
+    /// Returns that a commit of an agent's own brought files back to what they were, which had been
+    /// committed for plans side by side.
+    ///
+    /// It need not mean to: git reads the index before it locks it, and one that has just become old
+    /// lacks what was committed meanwhile.
+    fn taken_back(&self, before: &Before) -> Result<Option<String>, EngineError> {
+        let (git, made) = (self.git().plumbing(), self.trust().made.clone());
+        let all = git.run(&["rev-list", "--reverse", "HEAD", &format!("^{}", before.head)])?.text();
+        if made.is_empty() || all.lines().all(|commit| made.iter().any(|own| own == commit)) {
+            return Ok(None);
+        }
+        let names = |from: &str, to: &str| -> Result<BTreeSet<Vec<u8>>, EngineError> {
+            let listed = git.run(&["diff", "--name-only", "--no-renames", "-z", from, to])?.stdout;
+            let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+            Ok(names.map(<[u8]>::to_vec).collect())
+        };
+        let mut changed = BTreeSet::new();
+        for own in all.lines().filter(|commit| made.iter().any(|own| own == commit)) {
+            let since = names(&before.head, own)?;
+            let (there, gone): (Vec<_>, Vec<_>) =
+                names(&format!("{own}^"), own)?.into_iter().partition(|name| since.contains(name));
+            changed.extend(there);
+            for name in gone {
+                changed.remove(&name);
+            }
+        }
+        let now = names(&before.head, "HEAD")?;
+        let lost = changed.difference(&now).next();
+        Ok(lost.map(|name| {
+            let name = String::from_utf8_lossy(name);
+            format!("{name}, committed for plans side by side, was taken back by another commit")
+        }))
     }
 
     /// Runs the checks of a plan that was committed without; undoes the task that does not pass.

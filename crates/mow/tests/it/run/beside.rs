@@ -118,9 +118,15 @@ fn what_an_agent_committed_itself_is_undone_when_it_does_not_pass() {
     let first = task(&first).check("grep -q rye a");
     let phases = phase("1", &[])
         .with(plan(vec![first]).changes(&["a", "c", "d"]))
-        .with(plan(vec![task("echo b > b")]).changes(&["b"]));
+        .with(plan(vec![task("meet b\necho b > b")]).changes(&["b"]));
     let field = field(&[phases]);
-    let said = field.ends(&ALL, 1);
+    let lead = field.start(&ALL);
+    field.reached("b");
+    // Its git and ours at the same moment may get in each other's way.
+    field.until_event("the first plan's task", |event| event["report"]["report"] == "task_done");
+    field.open("b");
+    let (status, said) = lead.end();
+    assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("its check `grep -q rye a` failed"), "{said}");
     let there = field.git(&["ls-tree", "--name-only", "phase-01"]);
     assert!(!there.lines().any(|name| ["a", "c", "d"].contains(&name)), "{there}");
@@ -128,6 +134,20 @@ fn what_an_agent_committed_itself_is_undone_when_it_does_not_pass() {
     field.run_all();
     field.inspect();
     assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("rye\n", "b\n"));
+}
+
+#[test]
+fn a_commit_that_takes_back_another_plan_s_is_not_accepted() {
+    let takes = "meet a\ngit rm -q --cached b; echo a > a; git add a; git commit -q -m Mine";
+    let field = field(&[pair(takes, "")]);
+    let lead = field.start(&ALL);
+    field.reached("a");
+    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
+    field.open("a");
+    let (status, said) = lead.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    let reason = "b, committed for plans side by side, was taken back by another commit";
+    assert!(said.contains(reason), "{said}");
 }
 
 #[test]
