@@ -110,13 +110,9 @@ impl Desk {
             self.restore_papers(guarded)?;
         }
         if let Some(before) = &before
-            && let Some(reason) = match self.trespass(before)? {
-                None => match self.unmade(before)? {
-                    None => self.taken_back(before)?,
-                    reason => reason,
-                },
-                reason => reason,
-            }
+            && let Some(reason) = self
+                .trespass(before)?
+                .map_or_else(|| self.spoiled(before), |text| Ok(Some(text)))?
         {
             let kept = self.bring_back(before)?;
             return Ok(Outcome::Failed { reason: format!("{reason}{kept}") });
@@ -152,13 +148,22 @@ impl Desk {
         Ok(Outcome::Failed { reason: format!("{reason}{kept}") })
     }
 
-    /// Returns that something is no longer in the branch that was committed for plans side by side.
-    fn unmade(&self, before: &Before) -> Result<Option<String>, EngineError> {
+    /// Returns what became of commits for plans side by side, if that is not as they were made.
+    fn spoiled(&self, before: &Before) -> Result<Option<String>, EngineError> {
         let made = self.trust().made.clone();
         if made.is_empty() {
             return Ok(None);
         }
-        let there = self.git().run(&["rev-list", "HEAD", &format!("^{}", before.head)])?.text();
+        let range = ["rev-list", "--reverse", "HEAD", &format!("^{}", before.head)];
+        let there = self.git().run(&range)?.text();
+        match self.unmade(&made, &there)? {
+            None => self.taken_back(before, &made, &there),
+            reason => Ok(reason),
+        }
+    }
+
+    /// Returns that something is no longer in the branch that was committed for plans side by side.
+    fn unmade(&self, made: &[String], there: &str) -> Result<Option<String>, EngineError> {
         let lost: Vec<_> = made.iter().filter(|made| !there.lines().any(|l| l == *made)).collect();
         for commit in &lost {
             let name = self.rescue_name(&format!("unmade-{}", short(commit)));
@@ -172,19 +177,24 @@ impl Desk {
     ///
     /// It need not mean to: git reads the index before it locks it, and one that has just become old
     /// lacks what was committed meanwhile.
-    fn taken_back(&self, before: &Before) -> Result<Option<String>, EngineError> {
-        let (git, made) = (self.git().plumbing(), self.trust().made.clone());
-        let all = git.run(&["rev-list", "--reverse", "HEAD", &format!("^{}", before.head)])?.text();
-        if made.is_empty() || all.lines().all(|commit| made.iter().any(|own| own == commit)) {
+    fn taken_back(
+        &self,
+        before: &Before,
+        made: &[String],
+        there: &str,
+    ) -> Result<Option<String>, EngineError> {
+        let is_ours = |commit: &&str| made.iter().any(|own| own == commit);
+        if there.lines().all(|commit| is_ours(&commit)) {
             return Ok(None);
         }
+        let git = self.git().plumbing();
         let names = |from: &str, to: &str| -> Result<BTreeSet<Vec<u8>>, EngineError> {
             let listed = git.run(&["diff", "--name-only", "--no-renames", "-z", from, to])?.stdout;
             let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             Ok(names.map(<[u8]>::to_vec).collect())
         };
         let mut changed = BTreeSet::new();
-        for own in all.lines().filter(|commit| made.iter().any(|own| own == commit)) {
+        for own in there.lines().filter(is_ours) {
             let since = names(&before.head, own)?;
             let (there, gone): (Vec<_>, Vec<_>) =
                 names(&format!("{own}^"), own)?.into_iter().partition(|name| since.contains(name));

@@ -98,7 +98,8 @@ impl Sim {
                 excused.insert(number);
             }
             if track.status == Status::Merged {
-                let done = self.script.spec(number).is_some_and(|spec| spec.done);
+                let is_done = self.script.spec(number).is_some_and(|spec| spec.done);
+                let done = is_done && track.started.is_none();
                 let disk = &self.script.disks[&number];
                 if !done {
                     disk.check_complete()
