@@ -5,6 +5,7 @@
 //! [`Session::open`] and [`Session::run`].
 
 mod answers;
+mod behind;
 mod drawing;
 mod effects;
 mod feed;
@@ -25,13 +26,11 @@ mod trial;
 mod world;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use mow_core::lead::{Command, Event, Input, Lead, Outcome, Settings, Standing};
+use mow_core::lead::{Command, Event, Input, Lead, Settings, Standing};
 use mow_core::machine::Machine;
 use mow_core::stage::Lookahead;
-use mow_host::follow::AGAIN;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
@@ -46,10 +45,10 @@ use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::drive;
 use crate::site::{self, Site};
-use effects::Repository;
-use world::{LeadWorld, Wake};
+use world::LeadWorld;
 
 pub use answers::Answers;
+pub use behind::{Behind, catch_up};
 pub use gather::is_made_ahead;
 pub use hand::{ByHand, HandOutcome, Handled, by_hand};
 pub use roadmap::{Choice, Chosen, choose, leave_out_done};
@@ -239,57 +238,6 @@ pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), E
             "finish it with mow run --all, or give it up with mow cancel && mow run --all",
         )),
     }
-}
-
-/// Lets the branch of the last run follow once more, where it did not; returns why it still does
-/// not, and the command that makes it.
-pub fn follow_last(
-    project: &Project,
-    exe: &Path,
-    mut tell: impl FnMut(&str),
-) -> Result<Option<Behind>, EngineError> {
-    let project = project.in_main_worktree()?;
-    let Some(run) = run_files::latest(&project)? else { return Ok(None) };
-    let site = Site::new(&project, &run, exe)?;
-    let (lead, _) = load(&site.run)?;
-    if lead.follow_refused.is_none() || lead.standing() != Standing::Done {
-        return Ok(None);
-    }
-    let (sender, news) = mpsc::channel();
-    let (places, free) = ([&*lead.stands_at, &*lead.tip], Repository::new(&site, sender));
-    let full = format!("refs/heads/{}", lead.target);
-    let stands_at = || Git::new(site.top()).commit_of(&full);
-    let before = stands_at()?;
-    let outcome = merge::follow(&site, &lead.target, places, &free)?;
-    for news in news.try_iter() {
-        if let Wake::Told(told) = news {
-            tell(&told);
-        }
-    }
-    let (branch, again) = (lead.target, AGAIN.to_owned());
-    Ok(match outcome {
-        Outcome::Refused { reason, command } => Some(Behind { run, branch, reason, command }),
-        Outcome::Failed { reason } => Some(Behind { run, branch, reason, command: again }),
-        _ => {
-            if stands_at()? != before {
-                tell(&format!("{branch} has what run {run} did now"));
-            }
-            None
-        }
-    })
-}
-
-/// A branch that has not followed a run.
-#[derive(Clone, Debug)]
-pub struct Behind {
-    /// The run.
-    pub run: String,
-    /// The branch.
-    pub branch: String,
-    /// Why it did not follow.
-    pub reason: String,
-    /// The command that makes it.
-    pub command: String,
 }
 
 /// Returns the branch that work is for, and where it stands: the one named, the one set, that of the

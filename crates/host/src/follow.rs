@@ -113,15 +113,20 @@ fn on_the_way(checkout: &Git, (old, commit): (&str, &str)) -> Result<Option<Begu
     Ok(checkout.is_ancestor(&begun.to, commit)?.then_some(begun))
 }
 
+/// Returns whether somebody began to move a branch forward in a checkout, and is perhaps at it still.
+pub fn is_begun(root: &Path) -> Result<bool, GitError> {
+    Ok(begun(&Git::at_top(root))?.is_some())
+}
+
 /// Brings a branch to where somebody was moving it in a checkout who died over it; returns it when it
-/// is there.
-pub fn finish(root: &Path) -> Result<Option<String>, GitError> {
+/// is there. `live` is as in [`follow`].
+pub fn finish(root: &Path, live: &[String]) -> Result<Option<String>, GitError> {
     let checkout = Git::at_top(root);
     let Some(begun) = begun(&checkout)? else { return Ok(None) };
     if checkout.commit_of("HEAD")?.as_ref() != Some(&begun.from) {
         return Ok(None);
     }
-    let followed = follow(root, &begun.branch, &begun.to, &[])?;
+    let followed = follow(root, &begun.branch, &begun.to, live)?;
     Ok((followed == Followed::Updated).then_some(begun.branch))
 }
 

@@ -341,11 +341,11 @@ fn without_a_note_half_a_file_is_the_user_s() {
 fn what_was_begun_is_finished_on_its_own_branch_only() {
     let (repository, ahead) = large();
     repository.say(&["switch", "-q", "-c", "feature"]);
-    assert_eq!(finish(&repository.root()).unwrap(), None);
+    assert_eq!(finish(&repository.root(), &[]).unwrap(), None);
     assert_ne!(repository.say(&["rev-parse", "feature"]), ahead);
     repository.say(&["switch", "-q", "main"]);
     cut_off(&repository);
-    assert_eq!(finish(&repository.root()).unwrap().as_deref(), Some("main"));
+    assert_eq!(finish(&repository.root(), &[]).unwrap().as_deref(), Some("main"));
     assert_eq!(repository.say(&["rev-parse", "main"]), ahead);
     assert_eq!(repository.say(&["status", "--porcelain"]), "");
 }

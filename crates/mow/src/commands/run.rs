@@ -15,12 +15,11 @@ use mow_core::lead::{Lead, Standing, Status};
 use mow_core::phase::PhaseNumber;
 use mow_engine::EngineError;
 use mow_engine::lead::{
-    Behind, Choice, Chosen, Session, Start, choose, follow_last, is_made_ahead, keep_target,
+    Behind, Choice, Chosen, Session, Start, catch_up, choose, is_made_ahead, keep_target,
     leave_out_done, unfinished,
 };
 use mow_engine::site::Site;
 use mow_host::commit::has_identity;
-use mow_host::follow::finish;
 use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::phase_dirs;
@@ -89,17 +88,14 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     refuse_elsewhere(context, &project, args)?;
     check_repository(&project)?;
     let choice = wanted(context, args)?;
-    if !args.dry_run {
-        finish_following(context, &project)?;
-    }
+    let behind = match args.dry_run {
+        true => None,
+        false => catch_up(&project, &this_program()?, notice)?,
+    };
     let before = unfinished(&project)?;
     if let Some((run, lead)) = &before {
         keep_target(run, lead, args.into.as_deref())?;
     }
-    let behind = match before.is_none() && !args.dry_run {
-        true => follow_last(&project, &this_program()?, notice)?,
-        false => None,
-    };
     let target = before.as_ref().map(|(_, lead)| lead.target.as_str()).or(args.into.as_deref());
     let chosen = leave_out_done(&project, target, choose(&project, &choice)?)?;
     confirm_behind(behind, args, chosen.phases.is_empty())?;
@@ -238,19 +234,6 @@ fn refuse_elsewhere(context: &Context, project: &Project, args: &Args) -> Result
         project.root.display()
     );
     Err(Failure::refused(message).hint(hint))
-}
-
-/// Lets the branch in the root come to where a lead was bringing it when it died: half of the files
-/// are there then, and must not be taken for the user's.
-fn finish_following(context: &Context, project: &Project) -> Result<(), Failure> {
-    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
-    // Why it cannot is said by the run.
-    if !crate::runs::is_led(context)
-        && let Some(branch) = finish(top)?
-    {
-        notice(&format!("{branch} was on its way to what a run did, and is there now"));
-    }
-    Ok(())
 }
 
 fn check_repository(project: &Project) -> Result<(), Failure> {

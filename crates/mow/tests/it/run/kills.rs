@@ -27,6 +27,16 @@ fn fork() -> Vec<Phase> {
     ]
 }
 
+/// Waits until somebody waits for a lock.
+pub(super) fn waited_for(field: &Field, lock: &fs::File) {
+    let inode = lock.metadata().expect("it is open").ino();
+    field.until("somebody waits for the lock", || {
+        let all = fs::read_to_string("/proc/locks").expect("the kernel tells of locks");
+        let is_it = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
+        all.lines().any(is_it).then_some(())
+    });
+}
+
 /// A program that a lead was about to start when it was killed has its lock until it runs.
 #[test]
 fn the_lock_of_a_dead_lead_is_waited_for() {
@@ -36,12 +46,7 @@ fn the_lock_of_a_dead_lead_is_waited_for() {
     let lock = fs::File::open(field.top().join(".git/mow/locks/lead.lock")).unwrap();
     lock.lock().unwrap();
     let lead = field.start(&ALL);
-    let inode = lock.metadata().unwrap().ino();
-    field.until("the lead waits for the lock", || {
-        let all = fs::read_to_string("/proc/locks").unwrap();
-        let is_it = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
-        all.lines().any(is_it).then_some(())
-    });
+    waited_for(&field, &lock);
     drop(lock);
     let (status, said) = lead.end();
     assert!(status.success(), "{said}");

@@ -1,8 +1,11 @@
 //! Where a project lies, what its repository looks like, and what the user has in it.
 #![expect(clippy::disallowed_methods, reason = "the tests play the user who changes files")]
 
+use std::fs;
+
 use mow_testkit::field::{ALL, Field, Soil};
 
+use super::kills::waited_for;
 use super::{MOW, field, sown};
 
 const SUMMARY: &str = ".planning/phases/01-field-1/01-01-SUMMARY.md";
@@ -98,7 +101,7 @@ fn an_untracked_file_in_the_way_stays_and_the_branch_waits() {
     let field = field(&[sown("1", &[], "meet 1")]);
     let said = messed_up(&field, || field.write("crop-1", "mine\n"));
     assert_eq!(field.text("crop-1"), "mine\n");
-    std::fs::remove_file(field.root().join("crop-1")).unwrap();
+    fs::remove_file(field.root().join("crop-1")).unwrap();
     finish(&field, &said);
     assert_eq!(field.text("crop-1"), "1\n");
     assert_eq!(field.git(&["status", "--porcelain"]), "");
@@ -245,10 +248,8 @@ fn names_that_are_no_branch_are_refused() {
     }
 }
 
-/// Git writes files one by one and moves the branch last.
-#[test]
-fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
-    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+/// A branch that was cut off on its way to what a run did; returns where it was going.
+fn cut_off(field: &Field) -> String {
     let lead = field.start(&ALL);
     field.reached("1");
     // Nothing can be written beside it.
@@ -262,9 +263,38 @@ fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
     field.write("long", "1\n2\n3");
     let paper = field.git(&["show", &format!("{}:{SUMMARY}", tip.trim())]);
     field.write(SUMMARY, &paper[..paper.len() / 2]);
-    field.ends(&ALL, 0);
+    tip
+}
+
+fn came_to_its_end(field: &Field, tip: &str) {
     assert_eq!(field.text("long").lines().count(), 100);
     assert_eq!(field.git(&["rev-parse", "HEAD"]), tip);
     assert_eq!(field.git(&["status", "--porcelain"]), "");
     field.inspect();
+}
+
+/// Git writes files one by one and moves the branch last.
+#[test]
+fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
+    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+    let tip = cut_off(&field);
+    field.ends(&ALL, 0);
+    came_to_its_end(&field, &tip);
+}
+
+/// What a dead lead was about to start has its lock for a moment, and looks like a lead.
+#[test]
+fn a_branch_that_was_cut_off_comes_to_its_end_first_when_the_lock_is_left() {
+    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+    let tip = cut_off(&field);
+    let lock = fs::File::open(field.top().join(".git/mow/locks/lead.lock")).unwrap();
+    lock.lock().unwrap();
+    let lead = field.start(&ALL);
+    waited_for(&field, &lock);
+    assert_eq!(field.text("long"), "1\n2\n3");
+    drop(lock);
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    assert!(said.contains("main was on its way to what a run did"), "{said}");
+    came_to_its_end(&field, &tip);
 }
