@@ -34,6 +34,8 @@ const KILLED_WITHIN: Duration = Duration::from_secs(5);
 /// How much of the end of the output is handed back.
 const TAIL_BYTES: usize = 4096;
 const READ_BYTES: usize = 64 * 1024;
+/// By which signals people and the system end others. A program that dies of another one failed.
+const FROM_OUTSIDE: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
 
 /// A command to run.
 #[derive(Clone, Debug)]
@@ -67,6 +69,20 @@ pub enum End {
     TooLong,
     /// It was stopped.
     Stopped,
+}
+
+impl End {
+    /// Returns whether somebody else ended it, so that it came to no result of its own.
+    ///
+    /// A shell tells how the last command ended by 128 and the signal.
+    pub fn is_cut_off(self) -> bool {
+        let signal = match self {
+            Self::Exited(code) => code - 128,
+            Self::Signalled(signal) => signal,
+            Self::TooLong | Self::Stopped => return false,
+        };
+        FROM_OUTSIDE.iter().any(|one| one.as_raw() == signal)
+    }
 }
 
 /// What came of a command.

@@ -133,6 +133,8 @@ impl Desk {
     }
 
     /// Runs one check and writes down what came of it; returns why it does not pass.
+    ///
+    /// One that somebody has killed says nothing about the code, and is run once more.
     fn run_check(
         &self,
         command: &str,
@@ -140,6 +142,22 @@ impl Desk {
         (label, top): (&str, Option<&Path>),
         env: &[(&str, String)],
     ) -> Result<Option<String>, EngineError> {
+        let (gap, is_cut_off) = self.run_once(command, tip, (label, top), env)?;
+        if !is_cut_off || self.stop.is_stopped() {
+            return Ok(gap);
+        }
+        let (gap, _) = self.run_once(command, tip, (&format!("{label}-again"), top), env)?;
+        Ok(gap.map(|gap| format!("{gap} (it was killed before that, and run again)")))
+    }
+
+    /// Runs one check; returns why it does not pass, and whether somebody has killed it.
+    fn run_once(
+        &self,
+        command: &str,
+        tip: &Tip,
+        (label, top): (&str, Option<&Path>),
+        env: &[(&str, String)],
+    ) -> Result<(Option<String>, bool), EngineError> {
         // No check is about something that merely stands for what is committed.
         let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
         let env = &[env, &own].concat();
@@ -148,7 +166,7 @@ impl Desk {
             self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
         // What agents wrote runs here, and may do no more than they may themselves.
         if let Some(text) = self.meddled(&before)? {
-            return Ok(Some(text));
+            return Ok((Some(text), false));
         }
         let printed = disk::read(&self.log(label))?.unwrap_or_default();
         let evidence = Evidence {
@@ -168,7 +186,7 @@ impl Desk {
         self.believe(&evidence);
         failpoint::reach("evidence.seen");
         self.tell(Input::Proved(evidence));
-        Ok(complaint(&end))
+        Ok((complaint(&end), end.end.is_cut_off()))
     }
 
     /// Takes in evidence that a worker of this phase has sealed.

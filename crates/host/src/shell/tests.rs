@@ -57,6 +57,17 @@ fn output_of_both_kinds_is_kept_in_order() {
 }
 
 #[test]
+fn who_was_ended_by_others_is_told_from_who_failed() {
+    let shell = Shell::new();
+    for script in ["kill -9 $$", "kill -TERM $$", "sh -c 'kill -9 $$'; exit $?"] {
+        assert!(shell.run(script).end.is_cut_off(), "{script}");
+    }
+    for script in ["true", "exit 1", "exit 127", "exit 128", "kill -SEGV $$", "kill -ABRT $$"] {
+        assert!(!shell.run(script).end.is_cut_off(), "{script}");
+    }
+}
+
+#[test]
 fn what_cannot_be_started_is_said() {
     let shell = Shell::new();
     let job = ShellJob { program: "no-such-shell".to_owned(), ..shell.job("true") };

@@ -28,6 +28,22 @@ fn a_failed_task_leaves_a_checkpoint_and_is_resumed_when_its_plan_is_mended() {
     assert!(field.git(&["show", &format!("main:{PLAN}")]).contains("echo 3 > b"));
 }
 
+/// The system ends what takes too much memory, whatever the code is worth.
+#[test]
+fn a_check_that_was_killed_is_run_once_more() {
+    let check = "grep -q 1 a && echo - >> ../../checked && test -e ../../spared || kill -9 $$";
+    let once = check.replace("test -e ../../spared", "mkdir ../../spared 2>&- && kill -9 $$; true");
+    let spared = field(&[phase("1", &[]).with(plan(vec![task("echo 1 > a").check(&once)]))]);
+    spared.run_all();
+    spared.inspect();
+    assert_eq!(spared.text("checked").lines().count(), 2);
+    let field = field(&[phase("1", &[]).with(plan(vec![task("echo 1 > a").check(check)]))]);
+    let ran = field.ends(&ALL, 1);
+    let words = "failed, ended by signal 9 (it was killed before that, and run again)";
+    assert!(ran.contains(words), "{ran}");
+    assert_eq!(field.text("checked").lines().count(), 2);
+}
+
 #[test]
 fn two_failures_stop_all_starts_and_the_next_run_tries_again() {
     let fails = "meet drought\ntest -e ../../rain";
