@@ -191,7 +191,7 @@ fn storm(seed: u64, ignore: &str, quiet: &Field) {
         }
     }
     // A shell that was killed is a failure that a person has to look at: two of them trip the
-    // breaker, and the same command goes on. A check that was killed is a gap, which it asks about.
+    // breaker, and the same command goes on. A check that was killed twice is asked about.
     let is_through = (0..10).any(|_| {
         let is_through = field.run(&ALL).status.success();
         for event in field.events().iter().filter(|event| event["event"] == "asked") {

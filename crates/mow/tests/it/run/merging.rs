@@ -154,6 +154,16 @@ fn a_merged_tree_that_does_not_pass_is_not_merged() {
 }
 
 #[test]
+fn a_check_of_a_merged_tree_that_was_killed_is_run_once_more() {
+    let config = "\"multi_phase\": {\"verify\": \"! mkdir $MOW_PLANNING/../../../../hit 2>&- || \
+                  kill -9 $$\"}";
+    let field = field_with(config, &[sown("1", &[], "")]);
+    field.run_all();
+    field.inspect();
+    assert!(field.sandbox.outside().join("hit").is_dir(), "it was killed");
+}
+
+#[test]
 fn a_tree_that_the_worktree_holds_already_is_checked_there() {
     let config = "\"multi_phase\": {\"verify\": \"pwd >> $MOW_PLANNING/../../../../verified\"}";
     let field = field_with(config, &[sown("1", &[], ""), sown("2", &["1"], "")]);
