@@ -17,6 +17,7 @@ mod player;
 mod prompt;
 mod role;
 mod session;
+mod taken_back;
 mod talk;
 mod task;
 mod trust;

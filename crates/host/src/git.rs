@@ -4,6 +4,7 @@
 //! no object for another, and has those variables removed that would point git at another
 //! repository. Output is taken as bytes in machine formats; nothing parses git's English.
 
+mod contents;
 pub(crate) mod flagged;
 pub(crate) mod index;
 mod layout;
@@ -26,6 +27,7 @@ use layout::Layout;
 
 pub(crate) use layout::is_hash;
 
+pub use contents::contents;
 pub use refs::Refs;
 pub(crate) use worktrees::is_below;
 pub use worktrees::{Worktree, parse_names, parse_worktrees};

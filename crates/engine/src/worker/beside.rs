@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 5;
 
 impl Desk {
     /// Returns what a plan declares, relative to the top of the worktree.
-    fn declared(&self, plan: &str) -> Result<Vec<String>, EngineError> {
+    pub(super) fn declared(&self, plan: &str) -> Result<Vec<String>, EngineError> {
         let files = touch::plain(&self.frozen(plan)?.files_modified).ok_or_else(|| {
             EngineError::refused(
                 format!("plan {plan} no longer says clearly which files it changes"),
@@ -86,7 +86,7 @@ impl Desk {
     }
 
     /// Returns the commit that plans side by side began at: the last that closed a plan, or the base.
-    fn before_group(&self, marks: &Marks) -> String {
+    pub(super) fn before_group(&self, marks: &Marks) -> String {
         let mut commits = marks.history.commits.iter().map(|one| &one.commit);
         let closing = commits.find(|commit| marks.plans.values().any(|plan| plan == *commit));
         closing.unwrap_or(&self.brief.base).clone()
@@ -129,6 +129,7 @@ impl Desk {
         let changed = changed.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned());
         let is_stray = |path: &String| !touch::covers(&declared, slice::from_ref(path));
         let strays: BTreeSet<_> = changed.filter(is_stray).collect();
+        self.bring_again(plans)?;
         let kept = self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.gathered");
         if !strays.is_empty() {
@@ -148,67 +149,21 @@ impl Desk {
         Ok(Outcome::Failed { reason: format!("{reason}{kept}") })
     }
 
-    /// Returns what became of commits for plans side by side, if that is not as they were made.
+    /// Returns that the branch no longer is what it was made for plans side by side, and more.
     fn spoiled(&self, before: &Before) -> Result<Option<String>, EngineError> {
         let made = self.trust().made.clone();
-        if made.is_empty() {
-            return Ok(None);
-        }
-        let range = ["rev-list", "--reverse", "HEAD", &format!("^{}", before.head)];
-        let there = self.git().run(&range)?.text();
-        match self.unmade(&made, &there)? {
-            None => self.taken_back(before, &made, &there),
-            reason => Ok(reason),
-        }
-    }
-
-    /// Returns that something is no longer in the branch that was committed for plans side by side.
-    fn unmade(&self, made: &[String], there: &str) -> Result<Option<String>, EngineError> {
-        let lost: Vec<_> = made.iter().filter(|made| !there.lines().any(|l| l == *made)).collect();
+        let (marks, head) = (self.marks()?, self.head()?);
+        let Some(line) = marks.history.line(&before.head, &head) else {
+            let what = "so that nobody can tell whose work is whose";
+            return Ok(Some(format!("it merged something while plans ran side by side, {what}")));
+        };
+        let lost = made.iter().filter(|made| !line.iter().any(|one| one.commit == **made));
+        let lost: Vec<_> = lost.collect();
         for commit in &lost {
             let name = self.rescue_name(&format!("unmade-{}", short(commit)));
             rescue::keep(&self.git(), &name, commit).map_err(|e| EngineError::Host(e.into()))?;
         }
         Ok(lost.first().map(|commit| rewritten(commit, &self.branch)))
-    }
-
-    /// Returns that a commit of an agent's own brought files back to what they were, which had been
-    /// committed for plans side by side.
-    ///
-    /// It need not mean to: git reads the index before it locks it, and one that has just become old
-    /// lacks what was committed meanwhile.
-    fn taken_back(
-        &self,
-        before: &Before,
-        made: &[String],
-        there: &str,
-    ) -> Result<Option<String>, EngineError> {
-        let is_ours = |commit: &&str| made.iter().any(|own| own == commit);
-        if there.lines().all(|commit| is_ours(&commit)) {
-            return Ok(None);
-        }
-        let git = self.git().plumbing();
-        let names = |from: &str, to: &str| -> Result<BTreeSet<Vec<u8>>, EngineError> {
-            let listed = git.run(&["diff", "--name-only", "--no-renames", "-z", from, to])?.stdout;
-            let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-            Ok(names.map(<[u8]>::to_vec).collect())
-        };
-        let mut changed = BTreeSet::new();
-        for own in there.lines().filter(is_ours) {
-            let since = names(&before.head, own)?;
-            let (there, gone): (Vec<_>, Vec<_>) =
-                names(&format!("{own}^"), own)?.into_iter().partition(|name| since.contains(name));
-            changed.extend(there);
-            for name in gone {
-                changed.remove(&name);
-            }
-        }
-        let now = names(&before.head, "HEAD")?;
-        let lost = changed.difference(&now).next();
-        Ok(lost.map(|name| {
-            let name = String::from_utf8_lossy(name);
-            format!("{name}, committed for plans side by side, was taken back by another commit")
-        }))
     }
 
     /// Runs the checks of a plan that was committed without; undoes the task that does not pass.

@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::freeze::ALTERED;
 use super::task::checks;
 use crate::EngineError;
-use crate::marks::Marks;
+use crate::marks::{BESIDE_KEY, Marks};
 
 /// A file that was changed.
 pub(super) struct Changed {
@@ -261,15 +261,20 @@ impl Desk {
     /// Lists the files that the commits of a plan changed, agents' commits included.
     pub(super) fn changed_by(&self, id: &str, marks: &Marks) -> Result<Vec<String>, EngineError> {
         let mut files = BTreeSet::new();
+        let own = self.frozen(id)?.files_modified;
+        let is_own = |path: &&String| self.named(path).is_some_and(|name| is_declared(&own, name));
         for (n, commit) in marks.commits.iter().enumerate() {
-            let is_own = |((of, _), made): (&(String, usize), &String)| of == id && made == commit;
-            if !marks.tasks.iter().any(is_own) {
+            let is_its = |((of, _), made): (&(String, usize), &String)| of == id && made == commit;
+            if !marks.tasks.iter().any(is_its) {
                 continue;
             }
+            // What lies between is of any of the plans side by side.
+            let is_alone = marks.value(commit, BESIDE_KEY).is_none();
             let before = marks.commits.get(n + 1).unwrap_or(&self.brief.base);
             if let Some(line) = marks.history.line(before, commit) {
                 let changes = line.into_iter().flat_map(|one| &one.changes);
-                files.extend(changes.map(|change| change.path.clone()));
+                let paths = changes.map(|change| &change.path);
+                files.extend(paths.filter(|path| is_alone || is_own(path)).cloned());
                 continue;
             }
             let range = format!("{before}..{commit}");
@@ -279,11 +284,9 @@ impl Desk {
             files.extend(mow_host::git::parse_names(&output.stdout));
         }
         // Beside other plans an agent's own commits may lie before any mark.
-        let own = self.frozen(id)?.files_modified;
         let by_agents =
             marks.history.commits.iter().filter(|one| !marks.commits.contains(&one.commit));
         let by_agents = by_agents.flat_map(|one| &one.changes).map(|change| &change.path);
-        let is_own = |path: &&String| self.named(path).is_some_and(|name| is_declared(&own, name));
         files.extend(by_agents.filter(is_own).cloned());
         // The papers of the phase are not the plan's work, whichever commit they came with.
         let papers = format!("{}/phases/{}/", self.planning_below_top(), self.dir_name);

@@ -7,7 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the note is made and removed here alone")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::git::index::{Entry, put};
-use crate::git::{Git, GitError, is_hash};
+use crate::git::{Git, GitError, contents, is_hash};
 
 /// The note, in the git directory of a checkout.
 const NOTE: &str = "mow-follow";
@@ -105,7 +105,7 @@ pub(super) fn stage_written(git: &Git, begun: &Begun) -> Result<Vec<Vec<u8>>, Gi
     present.retain(|(_, entry)| {
         !staged.contains(&entry.path) && changed_at(git, &entry.path) >= noted
     });
-    let hashes = hashes(git, &present)?;
+    let hashes = contents(git, present.iter().map(|(_, entry)| entry.path.as_slice()))?;
     let (mut written, mut torn) = (Vec::new(), Vec::new());
     for (before, entry) in present {
         match hashes.get(&entry.path) {
@@ -142,28 +142,6 @@ fn changed_files(git: &Git, begun: &Begun) -> Result<Vec<(String, Entry)>, GitEr
         is_file.then(|| (before, Entry { path: pair[1].to_vec(), mode, object }))
     };
     Ok(records.chunks_exact(2).filter_map(entry).collect())
-}
-
-/// Returns what git would call the contents of files; names with a line's end cannot be asked for.
-fn hashes(git: &Git, present: &[(String, Entry)]) -> Result<BTreeMap<Vec<u8>, String>, GitError> {
-    let mut all = BTreeMap::new();
-    let mut paths = Vec::new();
-    for (_, Entry { path, .. }) in present {
-        let there = git.dir().join(OsStr::from_bytes(path));
-        match fs::read_link(&there) {
-            Ok(target) => {
-                let target = target.as_os_str().as_bytes();
-                let hash = git.run_with(&["hash-object", "--stdin"], target)?.text();
-                all.insert(path.clone(), hash);
-            }
-            Err(_) if there.is_file() && !path.contains(&b'\n') => paths.push(path),
-            Err(_) => {}
-        }
-    }
-    let list: Vec<u8> = paths.iter().flat_map(|path| [&path[..], b"\n"].concat()).collect();
-    let listing = git.run_with(&["hash-object", "--stdin-paths"], &list)?.text();
-    all.extend(paths.into_iter().cloned().zip(listing.lines().map(str::to_owned)));
-    Ok(all)
 }
 
 /// Returns whether a file holds the beginning of what a commit has there, and no more.

@@ -29,8 +29,10 @@ const MASKS: [(&str, &str); 9] = [
     (r"(?m)^@@ .* @@", "@@"),
 ];
 
-/// How commits of planning files end that need not be commits of their own: no mark depends on them.
-const FOLDED: [&str; 4] = ["): context", "): researcher", "): planner", "): what was done ahead"];
+/// How commits end that need not be there: those of planning files go in with others, and what is
+/// never taken back is not brought again. No mark depends on them.
+const FOLDED: [&str; 5] =
+    ["): context", "): researcher", "): planner", "): what was done ahead", " took back"];
 
 /// The diff of everything against nothing shows all files of a commit in one go.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

@@ -15,7 +15,7 @@ pub(super) struct Scene {
 }
 
 /// All scenes. A point is tried in the first one that passes it.
-pub(super) const SCENES: [Scene; 15] = [
+pub(super) const SCENES: [Scene; 16] = [
     Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
     Scene { name: "asked", plant: asked, play: ask },
@@ -28,6 +28,7 @@ pub(super) const SCENES: [Scene; 15] = [
     Scene { name: "closed", plant: two, play: close },
     Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
     Scene { name: "undone", plant: undone, play: undo },
+    Scene { name: "taken", plant: taken, play: |play| play.ends(&ALL, 0) },
     Scene { name: "ahead", plant: ahead, play: look_ahead },
     Scene { name: "unheard", plant: unheard, play: go_on_alone },
     Scene { name: "agents", plant: agents, play: let_agents },
@@ -217,6 +218,21 @@ fn undo(play: &Play) {
     play.ends(&ALL, 1);
     play.field.write("rain", "wet\n");
     play.ends(&ALL, 0);
+}
+
+/// Two plans side by side, of which the first commits itself, and takes back what the second has.
+fn taken() -> Field {
+    let wait = "do test -d $MOW_WORKTREE || exit 1; sleep 0.01; done";
+    // The index has what is committed when mow is through with it.
+    let has = "git ls-files --error-unmatch b >&- 2>&-";
+    let takes =
+        format!("{has} || {{ touch ../../ready; until {has}; {wait}; git rm -q --cached b; }}");
+    let own = "git log --format=%s | grep -q Mine || \
+               { echo 1 > a; git add a; git commit -q -m Mine; }";
+    let first = plan(vec![task(&format!("{takes}\n{own}"))]);
+    let second = plan(vec![task(&format!("until test -e ../../ready; {wait}\necho 1 >> b"))]);
+    let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
+    Field::new(MOW, &[both])
 }
 
 fn two() -> Field {
