@@ -4,6 +4,8 @@
 //! refusal is an error with all they said. A caller that may have been here before asks
 //! [`has_trailer`] first; without changes nothing is committed.
 
+mod undo;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -18,6 +20,8 @@ use crate::git::index::PrivateIndex;
 use crate::git::plain::{Plain, Ready};
 use crate::git::{Answer, Git, GitError, has_lfs, is_below};
 use crate::history::find_trailers;
+
+pub use undo::{restore, undo};
 
 /// How much of what git and its hooks said is kept.
 const OUTPUT_BYTES_MAX: usize = 8192;
@@ -325,39 +329,6 @@ fn refresh(worktree: &Git, commit: &str) -> Result<(), GitError> {
         thread::sleep(INDEX_AGAIN);
     }
     Ok(())
-}
-
-/// Brings some paths back to what they were in an earlier commit, by a commit of our own.
-///
-/// Nothing may be uncommitted, and nobody else may be at work in the worktree.
-pub fn undo(
-    worktree: &Git,
-    paths: &[String],
-    to: &str,
-    message: &str,
-    trailers: &[(&str, &str)],
-) -> Result<String, CommitError> {
-    let git = worktree.plumbing();
-    identity_ok(&git)?;
-    let mut names = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
-    names.extend([to, "HEAD", "--"].into_iter().chain(paths.iter().map(String::as_str)));
-    let changed = git.run(&names)?.stdout;
-    if changed.is_empty() {
-        return commit_mark(&git, message, trailers);
-    }
-    let source = format!("--source={to}");
-    let restore = ["--literal-pathspecs", "restore", "--staged", "--worktree", &source];
-    git.run_with(&[&restore[..], &FROM_LIST].concat(), &changed)?;
-    failpoint::reach("undo.restored");
-    let message = with_trailers(message, trailers);
-    // Only these: an agent's git may have left an index that lacks what others committed.
-    let commit = ["--literal-pathspecs", "commit", "--quiet", "--cleanup=whitespace", "--only"];
-    let words = [&commit[..], &["--message", &message], &FROM_LIST].concat();
-    let answer = git.ask_with(&words, &changed)?;
-    if !answer.success {
-        return Err(CommitError::Refused { output: said(&answer) });
-    }
-    head(worktree)
 }
 
 /// Makes a commit without changes, as a mark.

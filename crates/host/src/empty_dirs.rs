@@ -3,8 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -14,16 +15,20 @@ use crate::git::{Git, GitError};
 /// Empty directories that are gone until the value is.
 #[derive(Debug, Default)]
 pub struct SetAside {
-    /// The outer ones last.
-    removed: Vec<PathBuf>,
+    /// With what they allowed to whom; the outer ones last.
+    removed: Vec<(PathBuf, Permissions)>,
+    /// What git ignores; what is in there is left alone, too.
+    ignored: BTreeSet<PathBuf>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "these hold nothing that could be torn or lost")]
 impl Drop for SetAside {
     fn drop(&mut self) {
         // The next task may want to put something there. Nothing was in them, so nothing is lost.
-        for dir in self.removed.iter().rev() {
-            fs::create_dir(dir).ok();
+        for (dir, permissions) in self.removed.iter().rev() {
+            if fs::create_dir(dir).is_ok() {
+                fs::set_permissions(dir, permissions.clone()).ok();
+            }
         }
     }
 }
@@ -31,20 +36,30 @@ impl Drop for SetAside {
 /// Removes the directories of a worktree that hold nothing, for a while; one path is left alone, and
 /// so is what git ignores.
 pub fn set_aside(git: &Git, except: &str) -> Result<SetAside, GitError> {
-    let words = ["ls-files", "--others", "--directory", "--exclude-standard", "-z", "--", ":(top)"];
-    let except = format!(":(exclude,top){except}");
-    let listed = git.run(&[&words[..], &[&except]].concat())?;
+    let found = directories(git, except, &[])?;
     let mut aside = SetAside::default();
-    for name in listed.stdout.split(|byte| *byte == 0).filter(|name| name.ends_with(b"/")) {
-        aside.clear(&git.dir().join(OsStr::from_bytes(name)));
+    if !found.is_empty() {
+        aside.ignored = directories(git, except, &["--ignored"])?;
+    }
+    for dir in &found {
+        aside.clear(dir);
     }
     Ok(aside)
 }
 
+/// Lists the directories of which git knows nothing, the outermost of each.
+fn directories(git: &Git, except: &str, more: &[&str]) -> Result<BTreeSet<PathBuf>, GitError> {
+    let words = ["ls-files", "--others", "--directory", "--exclude-standard", "-z"];
+    let except = format!(":(exclude,top){except}");
+    let listed = git.run(&[&words[..], more, &["--", ":(top)", &except]].concat())?.stdout;
+    let names = listed.split(|byte| *byte == 0).filter_map(|name| name.strip_suffix(b"/"));
+    Ok(names.map(|name| git.dir().join(OsStr::from_bytes(name))).collect())
+}
+
 impl SetAside {
     /// Returns the paths, the outer ones last.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.removed
+    pub fn paths(&self) -> impl DoubleEndedIterator<Item = &Path> {
+        self.removed.iter().map(|(dir, _)| dir.as_path())
     }
 
     /// Removes a directory and those in it, as far as there is nothing in them.
@@ -57,7 +72,8 @@ impl SetAside {
             return;
         };
         // A repository needs its empty directories.
-        if entries.iter().any(|entry| entry.file_name() == ".git") {
+        let is_repository = entries.iter().any(|entry| entry.file_name() == ".git");
+        if is_repository || self.ignored.contains(dir) {
             return;
         }
         for entry in entries {
@@ -65,8 +81,9 @@ impl SetAside {
                 self.clear(&entry.path());
             }
         }
+        let Ok(about) = fs::metadata(dir) else { return };
         if fs::remove_dir(dir).is_ok() {
-            self.removed.push(dir.to_path_buf());
+            self.removed.push((dir.to_path_buf(), about.permissions()));
         }
     }
 }

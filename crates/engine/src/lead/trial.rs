@@ -14,7 +14,7 @@ use mow_host::merge::{self, Conflict, Merge, Ready};
 use mow_host::process::{self, TOKEN};
 use mow_host::shell::{self, ShellJob};
 use mow_host::stop::Stop;
-use mow_host::{rescue, scratch};
+use mow_host::{empty_dirs, rescue, scratch};
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 
 use super::effects::{END_GRACE, Repository};
@@ -90,6 +90,9 @@ impl Trial<'_> {
             Some(own) if holds_only(&own, tree)? => own,
             _ => self.check_out(commit)?,
         };
+        // No commit has an empty directory.
+        let planning = self.site.below_top().join(".planning").display().to_string();
+        let _aside = empty_dirs::set_aside(&git, &planning)?;
         let env = [("MOW_COMMIT", commit.to_owned())];
         let mut end = self.run(&git, command, "verify", &env)?;
         if end.end.is_cut_off() {

@@ -50,7 +50,7 @@ impl Place {
     /// Says what is different here from where the agent was, if anything is.
     fn remark(&self, tip: &Tip, why: Option<&str>) -> String {
         match self {
-            Self::Here(aside) => match aside.paths().last().and_then(|dir| dir.file_name()) {
+            Self::Here(aside) => match aside.paths().next_back().and_then(Path::file_name) {
                 Some(dir) => {
                     format!(" (without `{}`: no commit has an empty directory)", dir.display())
                 }

@@ -172,9 +172,7 @@ impl Desk {
         let tracked: Vec<_> =
             answer.stdout.split(|byte| *byte == 0).filter(is_tracked).map(|e| &e[3..]).collect();
         if !tracked.is_empty() {
-            let restore = ["--literal-pathspecs", "restore", "--source=HEAD", "--staged"];
-            let from = ["--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
-            git.plumbing().run_with(&[&restore[..], &from].concat(), &tracked.join(&0))?;
+            commit::restore(&git, "HEAD", &tracked.join(&0))?;
             failpoint::reach("task.restored");
         }
         git.plumbing().run(&with_paths(&["clean", "--quiet", "-d", "--force", "--"]))?;

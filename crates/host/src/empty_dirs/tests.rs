@@ -1,5 +1,7 @@
 //! What is set aside, what is not, and that it comes back.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 use crate::test_repository::Repository;
 
@@ -7,17 +9,18 @@ use crate::test_repository::Repository;
 fn what_holds_nothing_is_gone_for_a_while() {
     let repository = Repository::new();
     let root = repository.root();
-    repository.write(".gitignore", "*.log\nbuilt/\n");
+    repository.write(".gitignore", "*.log\nbuilt/\ndata/\n");
     repository.write("src/a", "a");
     repository.commit("a");
     let (empty, kept) = (
         ["out", "out/deep", "src/new", "logs/old"],
-        ["src", "logs", "built/cache", ".planning/phases", "other", "other/.git/refs/tags"],
+        ["src", "logs", "built/cache", "var/data/new", ".planning/phases", "other/.git/refs/tags"],
     );
     for dir in empty.iter().chain(&kept) {
         fs::create_dir_all(root.join(dir)).unwrap();
     }
     fs::write(root.join("logs/today.log"), "ignored").unwrap();
+    fs::set_permissions(root.join("src/new"), Permissions::from_mode(0o700)).unwrap();
     let aside = set_aside(&Git::new(&root), ".planning").unwrap();
     for dir in empty {
         assert!(!root.join(dir).exists(), "{dir} holds nothing");
@@ -31,5 +34,7 @@ fn what_holds_nothing_is_gone_for_a_while() {
     for dir in empty {
         assert!(root.join(dir).is_dir(), "{dir} is back");
     }
+    let mode = fs::metadata(root.join("src/new")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "only for its owner, as before");
     assert_eq!(fs::read(root.join("out/found")).unwrap(), b"by the check");
 }

@@ -136,6 +136,29 @@ fn what_an_agent_committed_itself_is_undone_when_it_does_not_pass() {
     assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("rye\n", "b\n"));
 }
 
+#[test]
+fn a_folder_that_became_a_file_and_a_file_that_became_a_folder_are_undone() {
+    let to_file =
+        "test -f d || { rm -r d; echo 1 > d; }; test -d e || { rm e; mkdir e; echo 1 > e/x; }";
+    let first = task(to_file).check("test -e ../../rain");
+    let both = phase("1", &[])
+        .with(plan(vec![first]).changes(&["d", "e"]))
+        .with(plan(vec![task("echo b > b")]).changes(&["b"]));
+    let field = field(&[both]);
+    field.write("d/x", "0\n");
+    field.write("e", "0\n");
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "-q", "-m", "More"]);
+    let said = field.ends(&ALL, 1);
+    assert!(said.contains("its check `test -e ../../rain` failed"), "{said}");
+    let there = field.git(&["ls-tree", "-r", "--name-only", "phase-01"]);
+    assert!(there.contains("d/x\n") && there.contains("\ne\n"), "{there}");
+    field.write("rain", "");
+    field.run_all();
+    field.inspect();
+    assert_eq!((field.text("d").as_str(), field.text("e/x").as_str()), ("1\n", "1\n"));
+}
+
 /// Carries out a pair of which the first does something when the second's tasks are committed.
 #[track_caller]
 fn after_the_second(field: &Field, tasks: usize) -> String {

@@ -153,6 +153,15 @@ fn a_merged_tree_that_does_not_pass_is_not_merged() {
     assert_eq!(field.code().keys().filter(|name| name.starts_with("crop")).count(), 2);
 }
 
+/// No commit has it.
+#[test]
+fn an_empty_directory_does_not_let_a_merged_tree_pass() {
+    let config = "\"multi_phase\": {\"verify\": \"test -d out\"}";
+    let field = field_with(config, &[sown("1", &[], "mkdir out")]);
+    let said = field.ends(&ALL, 5);
+    assert!(said.contains("(`test -d out`) fails on the merged tree, exit 1"), "{said}");
+}
+
 #[test]
 fn a_check_of_a_merged_tree_that_was_killed_is_run_once_more() {
     let config = "\"multi_phase\": {\"verify\": \"! mkdir $MOW_PLANNING/../../../../hit 2>&- || \
