@@ -182,7 +182,8 @@ pub fn create_dir(path: &Path) -> Result<(), DiskError> {
     sync_parent(path)
 }
 
-/// Writes a file of the engine's own, durably, in a directory that is made if there is none.
+/// Writes a file of the engine's own, durably, in a directory that is made if there is none. Nobody
+/// writes there in another way.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     let dir = path.parent().unwrap_or(path);
     create_dir(dir)?;

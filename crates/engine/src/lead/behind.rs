@@ -8,10 +8,12 @@ use std::sync::mpsc;
 use mow_core::lead::{Lead, Outcome, Standing};
 use mow_host::follow::{self, AGAIN};
 use mow_host::git::Git;
+use mow_store::disk::Lock;
 use mow_store::project::Project;
 use mow_store::run_files;
+use mow_store::worktree_home::worktrees_lock;
 
-use super::effects::Repository;
+use super::effects::{CHANGED_WITHIN, Repository};
 use super::world::Wake;
 use super::{load, merge, take_lead};
 use crate::EngineError;
@@ -49,6 +51,8 @@ pub fn catch_up(
         Err(EngineError::Led { .. }) => return Ok(None),
         lock => lock?,
     };
+    // Leads of other projects in the repository may be bringing the same branch along.
+    let _alone = Lock::acquire(&worktrees_lock(&project), CHANGED_WITHIN)?;
     // Half of the files are there then, and must not be taken for the user's.
     let planning = project.below_top().join(".planning").display().to_string();
     if let Some(branch) = follow::finish(top, &[planning])? {

@@ -24,7 +24,7 @@ use crate::site::Site;
 pub(super) const END_GRACE: Duration = Duration::from_secs(5);
 
 /// How long another mow may take to change the repository.
-const CHANGED_WITHIN: Duration = Duration::from_secs(600);
+pub(super) const CHANGED_WITHIN: Duration = Duration::from_secs(600);
 
 /// What does the work.
 pub(super) struct Hands {
@@ -162,6 +162,8 @@ fn perform(
         Effect::Follow { target, commit, from } => {
             super::merge::follow(site, target, [from, commit], repository)
         }
-        Effect::Close { commit, .. } => super::merge::close(site, commit, picture, repository),
+        Effect::Close { target, commit } => {
+            super::merge::close(site, (target, commit), picture, repository)
+        }
     }
 }

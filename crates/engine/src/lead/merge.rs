@@ -428,7 +428,7 @@ fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
 /// Commits the shared planning files, by their names below the planning directory.
 pub(super) fn close(
     site: &Site,
-    tip: &str,
+    (target, tip): (&str, &str),
     picture: &[(String, Vec<u8>)],
     repository: &Repository,
 ) -> Result<Outcome, EngineError> {
@@ -440,7 +440,10 @@ pub(super) fn close(
     repository.look_at_ref(site, &git, tip)?;
     let message = format!("docs: record run {}", site.run.run());
     let name = run_ref(site);
-    if let Some(commit) = recorded(&git, &name, (tip, &message))? {
+    // In the root people may have changed them since, and git would not move the branch over that.
+    if !is_live(site, target)?
+        && let Some(commit) = recorded(&git, &name, (tip, &message))?
+    {
         return Ok(Outcome::Merged { commit, note: String::new() });
     }
     let planning = site.below_top().join(".planning");

@@ -15,7 +15,7 @@ use mow_host::process::{self, TOKEN};
 use mow_host::shell::{self, ShellJob};
 use mow_host::stop::Stop;
 use mow_host::{empty_dirs, rescue, scratch};
-use mow_store::disk::{WAIT_DEFAULT, Writer};
+use mow_store::disk;
 
 use super::effects::{END_GRACE, Repository};
 use crate::EngineError;
@@ -128,9 +128,7 @@ impl Trial<'_> {
         let list = self.log("conflicts").with_extension("txt");
         let names: String = files.iter().map(|file| format!("{}\n", file.path)).collect();
         self.site.run.create()?;
-        let writer = Writer::open_engine(&self.site.project, WAIT_DEFAULT)?;
-        writer.replace(&list, names.as_bytes())?;
-        drop(writer);
+        disk::put(&list, names.as_bytes())?;
         let dispute = Dispute { git: &git, ours: &ours, theirs: &job.branch_commit, files, list };
         // What is to be checked is settled before anybody could change it.
         let checks = self.checks(&dispute)?;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mow_testkit::field::{ALL, Field, Soil};
+use mow_testkit::field::{ALL, Field, Going, Soil};
 
 use super::kills::waited_for;
 use super::{MOW, field, sown};
@@ -282,6 +282,22 @@ fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
     came_to_its_end(&field, &tip);
 }
 
+/// The lead of another project in the repository may be at it.
+#[test]
+fn a_branch_is_brought_to_its_end_by_one_at_a_time() {
+    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+    let tip = cut_off(&field);
+    let lock = fs::File::open(field.top().join(".git/mow/locks/worktrees.lock")).unwrap();
+    lock.lock().unwrap();
+    let lead = field.start(&ALL);
+    waited_for(&field, &lock);
+    assert_eq!(field.text("long"), "1\n2\n3");
+    drop(lock);
+    let (status, said) = lead.end();
+    assert!(status.success(), "{said}");
+    came_to_its_end(&field, &tip);
+}
+
 /// What a dead lead was about to start has its lock for a moment, and looks like a lead.
 #[test]
 fn a_branch_that_was_cut_off_comes_to_its_end_first_when_the_lock_is_left() {
@@ -297,4 +313,17 @@ fn a_branch_that_was_cut_off_comes_to_its_end_first_when_the_lock_is_left() {
     assert!(status.success(), "{said}");
     assert!(said.contains("main was on its way to what a run did"), "{said}");
     came_to_its_end(&field, &tip);
+}
+
+#[test]
+fn what_people_write_after_a_lead_died_over_the_record_of_a_run_goes_into_it() {
+    let field = field(&[sown("1", &[], "")]);
+    let call = field.call(&ALL).env("MOW_FAILPOINT", "overlay.ref.moved@lead");
+    let call = call.env("MOW_FAILPOINT_MARK", field.sandbox.outside().join("mark"));
+    assert!(!Going::of(call).end().0.success());
+    field.edit(".planning/STATE.md", "A person wrote this.", "A person wrote this, and that.");
+    let said = field.ends(&ALL, 0);
+    assert!(!said.contains("did not follow"), "{said}");
+    assert!(field.git(&["show", "main:.planning/STATE.md"]).contains("this, and that."));
+    assert_eq!(field.git(&["status", "--porcelain"]), "");
 }
