@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::decide::Draft;
-use super::{Event, PhaseSpec, Scope, Status, Track};
+use super::{Event, Lead, PhaseSpec, Scope, Status, Track};
 use crate::item::{Ask, Item, ItemKind};
 use crate::phase::PhaseNumber;
 
@@ -39,7 +39,7 @@ impl Draft<'_> {
         }
         let named: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
         for track in lead.phases.values().filter(|track| !named.contains(&track.spec.number)) {
-            if track.status == Status::Waiting || self.is_doubted(track) {
+            if track.status == Status::Waiting || lead.is_doubted(track) {
                 self.withdraw_if(track.spec.number, is_doubt);
                 self.move_to(track.spec.number, Status::Cancelled, LEFT);
             }
@@ -61,12 +61,11 @@ impl Draft<'_> {
     ///
     /// People may write so, and so may an agent that reaches beyond its worktree. Others would be
     /// built on work that nobody did.
-    fn doubt(&mut self, track: &Track) {
-        let (phase, key) = (track.spec.number, format!("{}/ticked", track.spec.number));
-        let has_begun = track.status != Status::Waiting || track.started.is_some();
-        if has_begun || self.lead.asked.contains_key(&key) {
+    pub(super) fn doubt(&mut self, track: &Track) {
+        if track.status != Status::Waiting || !self.lead.is_unasked(track) {
             return;
         }
+        let (phase, key) = (track.spec.number, doubt_key(track));
         self.move_to(
             phase,
             Status::Parked,
@@ -80,17 +79,34 @@ impl Draft<'_> {
 
     /// Lets a phase go on that the roadmap does not call done any more.
     fn forget_doubt(&mut self, track: &Track) {
-        if self.is_doubted(track) {
+        if self.lead.is_doubted(track) {
             self.withdraw_if(track.spec.number, is_doubt);
             let why = "the roadmap does not call it done any more";
             self.move_to(track.spec.number, Status::Waiting, why);
         }
     }
+}
 
-    fn is_doubted(&self, track: &Track) -> bool {
-        let mut open = self.lead.items_of(track.spec.number).filter(|item| item.answer.is_none());
+impl Lead {
+    /// Returns whether the roadmap calls a phase done that was not begun, and nobody was asked: it may
+    /// have rested when that was written.
+    pub(super) fn is_to_doubt(&self, track: &Track) -> bool {
+        track.spec.done && self.is_unasked(track)
+    }
+
+    fn is_unasked(&self, track: &Track) -> bool {
+        track.started.is_none() && !self.asked.contains_key(&doubt_key(track))
+    }
+
+    /// Returns whether a phase waits for a person to say whether it is done.
+    pub fn is_doubted(&self, track: &Track) -> bool {
+        let mut open = self.items_of(track.spec.number).filter(|item| item.answer.is_none());
         track.status == Status::Parked && open.any(is_doubt)
     }
+}
+
+fn doubt_key(track: &Track) -> String {
+    format!("{}/ticked", track.spec.number)
 }
 
 fn is_doubt(item: &Item) -> bool {

@@ -19,6 +19,8 @@ enum Next {
     Merge(PhaseNumber),
     Start(PhaseNumber),
     LookAhead(PhaseNumber, Stage),
+    /// It would be started, and the roadmap calls it done.
+    Doubt(PhaseNumber),
     Close,
     Follow,
 }
@@ -48,6 +50,7 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
         }
         Some(Next::Start(phase)) => start(&mut draft, phase),
         Some(Next::LookAhead(phase, through)) => draft.look_ahead(phase, through),
+        Some(Next::Doubt(phase)) => draft.doubt(&lead.phases[&phase]),
         Some(Next::Close) => {
             let (target, commit) = (lead.target.clone(), lead.tip.clone());
             draft.intend(Effect::Close { target, commit });
@@ -166,10 +169,12 @@ fn next_start(lead: &Lead) -> Option<Next> {
         return None;
     }
     let mut ready = lead.ready.iter().map(|(_, number)| *number);
-    if let Some(number) = ready.find(|number| lead.is_free(&lead.phases[number])) {
-        return Some(Next::Start(number));
-    }
-    ahead::next(lead).map(|(number, through)| Next::LookAhead(number, through))
+    let (number, next) = match ready.find(|number| lead.is_free(&lead.phases[number])) {
+        Some(number) => (number, Next::Start(number)),
+        None => ahead::next(lead).map(|(number, to)| (number, Next::LookAhead(number, to)))?,
+    };
+    let is_to_doubt = lead.is_to_doubt(&lead.phases[&number]);
+    Some(if is_to_doubt { Next::Doubt(number) } else { next })
 }
 
 /// Returns how many agents the next worker may have: an equal part of those that are free, with all

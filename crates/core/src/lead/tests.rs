@@ -343,6 +343,28 @@ fn a_phase_that_is_ticked_during_a_run_is_asked_about() {
 }
 
 #[test]
+fn a_phase_that_is_ticked_while_it_rests_is_asked_about_before_it_starts() {
+    let mut table = Table::diamond(Settings { stagger_ms: 0, ..Settings::default() });
+    let mut phases: Vec<_> = table.lead.phases.values().map(|t| t.spec.clone()).collect();
+    table.command(1, Command::Pause { phase: Some(number("2")) });
+    phases.iter_mut().filter(|spec| spec.number == number("2")).for_each(|spec| spec.done = true);
+    table.put(&Input::Roadmap { scope: Scope::All, phases: phases.clone() });
+    assert_eq!(table.status("2"), Status::Paused, "nobody wants to start it");
+    table.command(2, Command::Resume { phase: Some(number("2")) });
+    table.complete("1");
+    table.merge("m1");
+    assert_eq!(table.status("2"), Status::Parked);
+    assert!(table.lead.is_doubted(&table.lead.phases[&number("2")]));
+
+    let others: Vec<_> = phases.iter().filter(|s| s.number != number("2")).cloned().collect();
+    table.put(&Input::Roadmap { scope: Scope::All, phases: others });
+    assert_eq!(table.status("2"), Status::Cancelled, "it left the roadmap");
+    table.put(&Input::Roadmap { scope: Scope::All, phases });
+    assert_eq!(table.status("2"), Status::Parked, "it is back, and asked about again");
+    assert_eq!(table.lead.open_items().count(), 1);
+}
+
+#[test]
 fn the_roadmap_may_change_during_a_run() {
     let mut table = Table::diamond(Settings::default());
     table.complete("1");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
-use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status};
+use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status, Track};
 use mow_core::money::Spent;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Note, Report};
@@ -316,11 +316,10 @@ impl<'a> LeadWorld<'a> {
                 return self.warn(format!("ROADMAP.md is left as it was: {why}"));
             }
         };
-        let is_there = |number: &PhaseNumber| phases.iter().any(|spec| spec.number == *number);
-        let lost = lead
-            .phases
-            .values()
-            .any(|track| track.status == Status::Waiting && !is_there(&track.spec.number));
+        let there: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
+        let is_open = |track: &&Track| track.status == Status::Waiting || lead.is_doubted(track);
+        let mut open = lead.phases.values().filter(is_open);
+        let lost = open.any(|track| !there.contains(&track.spec.number));
         let now = self.clock.now();
         let since = *self.lost_since.get_or_insert(now);
         if lost && !self.first && now < since + BELIEVE_LOSS_MS {
