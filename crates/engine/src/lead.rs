@@ -167,7 +167,8 @@ fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
     engine_dir.join(format!("locks/lead{dash}{tag}.lock"))
 }
 
-fn take_lead(project: &Project) -> Result<Lock, EngineError> {
+/// Takes the place of a project's lead, unless somebody has it.
+pub fn take_lead(project: &Project) -> Result<Lock, EngineError> {
     let path = lead_lock(project);
     let lock = match Lock::acquire(&path, Duration::ZERO) {
         Err(DiskError::Busy { holder: Some(holder), .. }) if holder.is_gone() => {

@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::git::index::PrivateIndex;
 use crate::git::plain::{Plain, Ready};
 use crate::git::{Answer, Git, GitError, has_lfs, is_below};
-use crate::history::find_trailers;
+use crate::history::{History, Trailed, find_trailers};
 
 pub use undo::{restore, undo};
 
@@ -124,9 +124,9 @@ pub fn commit_paths(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<Option<String>, CommitError> {
-    head(worktree)?;
+    let before = head(worktree)?;
     let message = with_trailers(message, trailers);
-    let made = commit_in(worktree, worktree.plain().as_ref(), paths, &message)?;
+    let made = commit_in(worktree, worktree.plain().as_ref(), paths, (&before, &message))?;
     if made.is_some() {
         failpoint::reach("commit.made");
     }
@@ -138,15 +138,15 @@ fn commit_in(
     worktree: &Git,
     plain: Option<&Plain>,
     paths: &Paths,
-    message: &str,
+    (before, message): (&str, &str),
 ) -> Result<Option<String>, CommitError> {
     let Some(staged) = stage(worktree, plain, paths, message)? else { return Ok(None) };
     failpoint::reach("commit.staged");
     match staged {
-        Staged::Added(changed) => commit_added(worktree, paths, &changed, message),
+        Staged::Added(changed) => commit_added(worktree, paths, &changed, (before, message)),
         Staged::Here(ready) => match ready.make() {
             Some(commit) => Ok(Some(commit)),
-            None => commit_in(worktree, None, paths, message),
+            None => commit_in(worktree, None, paths, (before, message)),
         },
     }
 }
@@ -233,7 +233,7 @@ fn commit_added(
     worktree: &Git,
     paths: &Paths,
     changed: &[u8],
-    message: &str,
+    (before, message): (&str, &str),
 ) -> Result<Option<String>, CommitError> {
     let mut args =
         vec!["--literal-pathspecs", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit"];
@@ -246,14 +246,7 @@ fn commit_added(
         worktree.ask_with(&args, &without_folders(worktree, changed))?
     };
     if answer.success {
-        let commit = head(worktree)?;
-        if let Some(line) = missing_line(worktree, &commit, message)? {
-            // Nobody would know it again; the work in it is uncommitted once more.
-            let back = ["update-ref", "-m", "mow: taken back", "HEAD", &format!("{commit}^")];
-            worktree.plumbing().run(&[&back[..], &[&commit]].concat())?;
-            return Err(CommitError::Altered { line });
-        }
-        return Ok(Some(commit));
+        return own_since(worktree, before, message).map(Some);
     }
     // Why it failed is only asked now: it hardly ever does.
     if nothing_differs(worktree, changed)? {
@@ -262,13 +255,31 @@ fn commit_added(
     Err(refused(worktree, &answer)?)
 }
 
-/// Returns a trailer of ours that was to be in a commit and is not.
-fn missing_line(worktree: &Git, commit: &str, message: &str) -> Result<Option<String>, GitError> {
-    let args = ["log", "-1", "--format=%(trailers:only,unfold)", commit];
-    let there = worktree.plumbing().run(&args)?.text();
-    let wanted = message.lines().rev().take_while(|line| !line.is_empty());
-    let mut ours = wanted.filter(|line| line.starts_with("Mow-"));
-    Ok(ours.find(|line| !there.lines().any(|one| one == *line)).map(str::to_owned))
+/// Returns the commit with a message of ours that was made since another one: agents beside, and hooks,
+/// may have committed on top of it.
+///
+/// One that a hook took our trailers from is taken back.
+fn own_since(worktree: &Git, before: &str, message: &str) -> Result<String, CommitError> {
+    let last = message.lines().rev().take_while(|line| !line.is_empty());
+    let ours: Vec<_> = last.filter(|line| line.starts_with("Mow-")).collect();
+    let (git, now) = (worktree.plumbing(), head(worktree)?);
+    let has = |one: &Trailed, line: &str| {
+        one.trailers.iter().any(|(key, value)| line == format!("{key}: {value}"))
+    };
+    // The oldest: a later one may be a copy.
+    let since = History::load(&git, before, &now)?.commits;
+    let mut since = since.iter().rev();
+    if let Some(own) = since.find(|one| ours.iter().all(|line| has(one, line))) {
+        return Ok(own.commit.clone());
+    }
+    let there = git.run(&["log", "-1", "--format=%P%n%(trailers:only,unfold)", &now])?.text();
+    if there.lines().next() == Some(before) {
+        // Nobody would know it again; the work in it is uncommitted once more.
+        git.run(&["update-ref", "-m", "mow: taken back", "HEAD", before, &now])?;
+    }
+    let missing = ours.iter().find(|line| !there.lines().any(|one| one == **line));
+    let line = missing.or(ours.first()).copied().unwrap_or_default().to_owned();
+    Err(CommitError::Altered { line })
 }
 
 /// Returns whether there is nothing to commit, where that can be told without git.
@@ -337,7 +348,7 @@ pub fn commit_mark(
     message: &str,
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
-    let message = with_trailers(message, trailers);
+    let (before, message) = (head(worktree)?, with_trailers(message, trailers));
     // The user's hooks check changes, and give messages their form; here is nothing of either.
     let args = ["commit", "--quiet", "--allow-empty", "--only", "--cleanup=whitespace"];
     let answer = worktree.plumbing().ask(&[&args[..], &["--message", &message]].concat())?;
@@ -345,7 +356,7 @@ pub fn commit_mark(
         return Err(refused(worktree, &answer)?);
     }
     failpoint::reach("commit.marked");
-    head(worktree)
+    own_since(worktree, &before, &message)
 }
 
 /// Returns the newest commit after `base` that carries a trailer.

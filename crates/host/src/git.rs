@@ -241,6 +241,8 @@ impl Git {
         }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
         command.env(NO_REPLACE_VARIABLE, "1");
+        // Whoever only looks must not lock the index: agents and people use it at the same time.
+        command.env("GIT_OPTIONAL_LOCKS", "0");
         for name in SCRUBBED {
             command.env_remove(name);
         }

@@ -36,7 +36,7 @@ pub(crate) fn worker(context: &Context) -> Result<Option<Worker>, Failure> {
     // It may be anywhere in its worktree, so it is the run that tells which project it works for.
     let Some(worker) = worker else { return Ok(None) };
     let lock = lead_lock_for_run(&context.project.engine_dir, &worker.run);
-    Ok(disk::is_locked(&lock)?.then_some(worker))
+    Ok(disk::is_held(&lock)?.then_some(worker))
 }
 
 /// Reads the worker out of the variables that mow gives its agents.

@@ -197,7 +197,7 @@ impl Run {
 
 /// Returns whether a lead is at work; looks without creating anything.
 pub(crate) fn is_led(context: &Context) -> bool {
-    disk::is_locked(&engine::lead_lock(&context.project)).unwrap_or(false)
+    disk::is_held(&engine::lead_lock(&context.project)).unwrap_or(false)
 }
 
 /// Tells a person at a terminal that a run is live, beside the answer of a command.
@@ -247,7 +247,7 @@ impl Active {
 /// Returns the process of the lead that is at work on a project; `None` when there is none.
 pub(crate) fn lead_pid(project: &Project) -> Result<Option<u32>, Failure> {
     let path = engine::lead_lock(project);
-    if !disk::is_locked(&path)? {
+    if !disk::is_held(&path)? {
         return Ok(None);
     }
     Ok(Some(disk::holder(&path).map_or(0, |holder| holder.pid)))

@@ -43,7 +43,7 @@ use thiserror::Error;
 
 pub use append::{Append, Keep};
 pub(crate) use journal_file::{JournalFile, read_from, sync};
-pub use lock::{Holder, Lock, holder, is_locked};
+pub use lock::{Holder, Lock, holder, is_held, is_locked};
 pub use space::{free_bytes, is_writable};
 pub use spill::spill;
 

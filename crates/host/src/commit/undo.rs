@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::{
-    CommitError, FROM_LIST, commit_mark, head, identity_ok, names, said, with_trailers,
+    CommitError, FROM_LIST, commit_mark, head, identity_ok, names, own_since, said, with_trailers,
     without_folders,
 };
 use crate::git::{Git, GitError};
@@ -32,7 +32,7 @@ pub fn undo(
     }
     restore(&git, to, &changed)?;
     failpoint::reach("undo.restored");
-    let message = with_trailers(message, trailers);
+    let (before, message) = (head(worktree)?, with_trailers(message, trailers));
     // Only these: an agent's git may have left an index that lacks what others committed.
     let commit = ["--literal-pathspecs", "commit", "--quiet", "--cleanup=whitespace", "--only"];
     let words = [&commit[..], &["--message", &message], &FROM_LIST].concat();
@@ -40,7 +40,7 @@ pub fn undo(
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }
-    head(worktree)
+    own_since(worktree, &before, &message)
 }
 
 /// Brings files of a list back to what they are in a commit.

@@ -9,17 +9,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::git::index::{Entry, put};
 use crate::git::{Git, GitError, contents, is_hash};
 
 /// The note, in the git directory of a checkout.
 const NOTE: &str = "mow-follow";
+/// How often it is looked whether the clock of files has gone on, and how long at most.
+const TICK: Duration = Duration::from_micros(500);
+const TICK_MAX: Duration = Duration::from_secs(2);
 /// How git writes the kinds of what is no file.
 const NO_FILES: [&str; 2] = ["000000", "160000"];
 
@@ -56,10 +61,28 @@ pub(super) fn begin(
     let text = format!("{from} {to} {branch}\n");
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        pass_by(&path, &file)
     });
     // Without room for it the fast-forward will say so itself.
     written.or_else(|_| fs::remove_file(&path)).ok();
+    Ok(())
+}
+
+/// Waits until whatever is written gets a later time than the note has: the clock of files ticks slowly,
+/// and what the user wrote in the same tick must not look as if git had.
+fn pass_by(note: &Path, file: &File) -> io::Result<()> {
+    let probe = note.with_extension("probe");
+    let noted = times(&file.metadata()?);
+    let end = Instant::now() + TICK_MAX;
+    while Instant::now() < end {
+        let is_later = times(&File::create(&probe)?.metadata()?) > noted;
+        fs::remove_file(&probe)?;
+        if is_later {
+            break;
+        }
+        thread::sleep(TICK);
+    }
     Ok(())
 }
 
@@ -68,20 +91,24 @@ pub(super) fn begin(
 pub(super) fn has_written(checkout: &Git) -> Result<bool, GitError> {
     let Some(begun) = begun(checkout)? else { return Ok(false) };
     let noted = noted_at(checkout)?;
-    let is_later = |(_, entry): &(String, Entry)| changed_at(checkout, &entry.path) >= noted;
+    let is_later = |(_, entry): &(String, Entry)| changed_at(checkout, &entry.path) > noted;
     Ok(changed_files(checkout, &begun)?.iter().any(is_later))
 }
 
 /// Returns when it was noted; after everything if it is not.
 fn noted_at(checkout: &Git) -> Result<(i64, i64), GitError> {
     let about = fs::metadata(note(checkout)?);
-    Ok(about.map_or((i64::MAX, 0), |about| (about.ctime(), about.ctime_nsec())))
+    Ok(about.map_or((i64::MAX, 0), |about| times(&about)))
 }
 
 /// Returns when a file was changed; before everything if it is not there.
 fn changed_at(checkout: &Git, path: &[u8]) -> (i64, i64) {
     let about = checkout.dir().join(OsStr::from_bytes(path)).symlink_metadata();
-    about.map_or((i64::MIN, 0), |about| (about.ctime(), about.ctime_nsec()))
+    about.map_or((i64::MIN, 0), |about| times(&about))
+}
+
+fn times(about: &Metadata) -> (i64, i64) {
+    (about.ctime(), about.ctime_nsec())
 }
 
 /// Notes that nothing is left of it.
@@ -102,9 +129,8 @@ pub(super) fn stage_written(git: &Git, begun: &Begun) -> Result<Vec<Vec<u8>>, Gi
     let staged: BTreeSet<_> = names(&staged.stdout).map(<[u8]>::to_vec).collect();
     let (noted, mut present) = (noted_at(git)?, changed_files(git, begun)?);
     // What nobody has changed since is as it was.
-    present.retain(|(_, entry)| {
-        !staged.contains(&entry.path) && changed_at(git, &entry.path) >= noted
-    });
+    present
+        .retain(|(_, entry)| !staged.contains(&entry.path) && changed_at(git, &entry.path) > noted);
     let hashes = contents(git, present.iter().map(|(_, entry)| entry.path.as_slice()))?;
     let (mut written, mut torn) = (Vec::new(), Vec::new());
     for (before, entry) in present {

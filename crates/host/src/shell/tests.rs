@@ -120,7 +120,7 @@ fn what_takes_too_long_is_ended_with_all_its_children() {
     let holder = thread::spawn(move || {
         io::copy(&mut File::open(pipe).unwrap(), &mut io::sink()).unwrap();
     });
-    let short = Some(Duration::from_millis(200));
+    let short = Some(Duration::from_secs(2));
     let script = "exec 3>held; echo begun; sleep 100 & sleep 100; echo never";
     let job = ShellJob { wall_max: short, ..shell.job(script) };
     let end = run(&job, &Stop::new().unwrap(), &mut |_| {}).unwrap();

@@ -11,7 +11,7 @@ use crate::bench::{Bench, Person};
 fn check(kind: Kind, script: &str, expected: Trouble) -> String {
     let bench = Bench::stand_in(kind, script);
     let limits = Limits {
-        wall: Some(Duration::from_secs(60)),
+        wall: Some(Duration::from_secs(180)),
         line_bytes: 1 << 20,
         all_bytes: 4 << 20,
         ..Limits::default()

@@ -6,12 +6,12 @@
 mod ideas;
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use mow_core::lead::Track;
-use mow_engine::lead::lead_lock;
+use mow_engine::EngineError;
+use mow_engine::lead::take_lead;
 use mow_store::claims::{self, Claims};
-use mow_store::disk::{self, DiskError, Lock, WAIT_DEFAULT, Writer};
+use mow_store::disk::{self, Lock, WAIT_DEFAULT, Writer};
 use mow_store::state::{assignments, team};
 use serde_json::{Value, json};
 
@@ -80,8 +80,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
 
 /// Takes the place of the lead, so that none begins meanwhile.
 fn alone(run: &Run) -> Result<Lock, Failure> {
-    match Lock::acquire(&lead_lock(&run.project), Duration::ZERO) {
-        Err(DiskError::Busy { .. }) => {
+    match take_lead(&run.project) {
+        Err(EngineError::Led { .. }) => {
             let message = format!("run {} is live: its lead is at work", run.dir.run());
             Err(Failure::refused(message).hint("mow ps shows what it does; mow cancel ends it"))
         }

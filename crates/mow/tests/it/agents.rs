@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 /// The program under test.
 const MOW: &str = env!("CARGO_BIN_EXE_mow");
 /// How long a model may wait for an agent to ask it something.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A field whose roles are played by agents.
 struct Scene {

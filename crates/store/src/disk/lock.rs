@@ -89,6 +89,13 @@ pub fn is_locked(path: &Path) -> Result<bool, DiskError> {
     }
 }
 
+/// Returns whether somebody who is alive holds the lock on `path`.
+///
+/// What a process that was killed was about to start still has its lock for a moment.
+pub fn is_held(path: &Path) -> Result<bool, DiskError> {
+    Ok(is_locked(path)? && !holder(path).is_some_and(|holder| holder.is_gone()))
+}
+
 impl Lock {
     /// Takes the lock on `path`, waiting for others at most as long as `wait`.
     ///

@@ -19,9 +19,9 @@ use super::{Request, anthropic, chat, gemini, responses, tools};
 
 const CONNECTIONS_MAX: usize = 256;
 const REQUESTS_MAX: usize = 4096;
-const SILENCE_MAX: Duration = Duration::from_secs(120);
+const SILENCE_MAX: Duration = Duration::from_secs(240);
 /// The longest that an answer is held back.
-const HOLD_MAX: Duration = Duration::from_secs(60);
+const HOLD_MAX: Duration = Duration::from_secs(180);
 
 #[derive(Debug)]
 pub(super) struct State {

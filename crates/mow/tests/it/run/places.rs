@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests play the user who changes files")]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use mow_testkit::field::{ALL, Field, Going, Soil};
 
@@ -260,7 +261,15 @@ fn cut_off(field: &Field) -> String {
     let tip = field.git(&["for-each-ref", "--format=%(objectname)", "refs/mow/run"]);
     let head = field.git(&["rev-parse", "HEAD"]);
     field.write(".git/mow-follow", format!("{} {} main", head.trim(), tip.trim()));
-    field.write("long", "1\n2\n3");
+    let changed = |name: &str| {
+        let about = fs::metadata(field.root().join(name)).expect("it was written");
+        (about.ctime(), about.ctime_nsec())
+    };
+    // The clock of files ticks slowly.
+    field.until("it is written later", || {
+        field.write("long", "1\n2\n3");
+        (changed("long") > changed(".git/mow-follow")).then_some(())
+    });
     let paper = field.git(&["show", &format!("{}:{SUMMARY}", tip.trim())]);
     field.write(SUMMARY, &paper[..paper.len() / 2]);
     tip
