@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         times[1].push(timed(|| bare(&path, text.to_uppercase().as_bytes(), true))?);
         let bytes = [text.as_bytes(), b"\n"].concat();
         times[2].push(timed(|| {
-            disk::update(&project, &path, |_| Ok::<_, DiskError>(Some(bytes))).map(drop)
+            disk::update(&project, &path, |_| Ok::<_, DiskError>(Some(bytes.clone()))).map(drop)
         })?);
     }
     let names = ["write, fdatasync, rename", "the same and fsync of the directory", "disk::update"];

@@ -54,6 +54,9 @@ use replace::Old;
 /// How long a writer waits for the others before it gives up.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(30);
 
+/// How often a file may be saved by others while it is changed.
+const SAVED_MAX: usize = 20;
+
 /// What a temporary file's name starts with.
 const TEMP_PREFIX: &str = ".mow-tmp-";
 
@@ -143,7 +146,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
 pub fn update<E: From<DiskError>>(
     project: &Project,
     path: &Path,
-    change: impl FnOnce(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+    change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<Change, E> {
     Writer::open(project, WAIT_DEFAULT)?.update(path, change)
 }
@@ -296,18 +299,25 @@ impl Writer {
 
     /// Hands a file's bytes to `change` (`None` when there is no file) and writes what it returns.
     ///
-    /// When `change` returns `None` or fails, nothing is written.
+    /// When `change` returns `None` or fails, nothing is written. People's editors do not ask for the
+    /// lock: when the file was saved meanwhile, its new bytes are handed to `change` once more.
     pub fn update<E: From<DiskError>>(
         &self,
         path: &Path,
-        change: impl FnOnce(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+        mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<Change, E> {
         let target = self.place.target(path)?;
-        let old = Old::load(&target)?;
-        match change(old.as_ref().map(|old| old.bytes.as_slice()))? {
-            Some(bytes) => Ok(replace::put(&self.lock, &target, old.as_ref(), &bytes)?),
-            None => Ok(Change::Unchanged),
+        for _ in 0..SAVED_MAX {
+            let old = Old::load(&target)?;
+            let Some(bytes) = change(old.as_ref().map(|old| old.bytes.as_slice()))? else {
+                return Ok(Change::Unchanged);
+            };
+            if let Some(change) = replace::put_on(&self.lock, &target, old.as_ref(), &bytes)? {
+                return Ok(change);
+            }
         }
+        let busy = io::Error::other("somebody else writes it again and again");
+        Err(DiskError::io("write", &target)(busy).into())
     }
 
     /// Appends a line, given without its line break, to a file that is made if there is none.

@@ -167,7 +167,7 @@ fn claim(
             // An earlier attempt, of this run or of one whose lead is gone.
             claims.release(&key, &worktree, &phase.to_string());
         }
-        if let Taken::Held(other) = claims.take(claim, &[]) {
+        if let Taken::Held(other) = claims.take(claim.clone(), &[]) {
             held = Some(format!("{} has it since {}", other.worktree, other.started));
             return Ok(None);
         }

@@ -140,10 +140,7 @@ impl Desk {
     }
 
     /// Changes STATUS.md, which is made when there is none; a change that cannot be made is left.
-    fn change_status(
-        &self,
-        change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
-    ) -> Result<(), EngineError> {
+    fn change_status(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), EngineError> {
         let path = self.phase_dir().join(format!("{}-STATUS.md", self.padded()));
         let fresh = self.new_status()?;
         disk::update(&self.project, &path, |old| {

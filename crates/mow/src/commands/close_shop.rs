@@ -122,6 +122,7 @@ fn release_claims(context: &Context, run: &Run) -> Result<Vec<String>, Failure> 
     if disk::read(&path)?.is_some() {
         let writer = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
         writer.update(&path, |old| {
+            phases.clear();
             let mut claims = Claims::parse(old.unwrap_or_default())?;
             claims.claims.retain(|claim| {
                 let is_ours = claim.project == key && claim.run.as_deref() == Some(run.dir.run());

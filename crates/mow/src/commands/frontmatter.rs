@@ -135,7 +135,7 @@ fn set(context: &Context, file: &Path, field: &str, value: &str) -> Result<Outpu
 fn edit(
     context: &Context,
     file: &Path,
-    change: impl FnOnce(&[u8]) -> Result<Vec<u8>, EditError>,
+    change: impl Fn(&[u8]) -> Result<Vec<u8>, EditError>,
 ) -> Result<(), Failure> {
     let path = context.named(file);
     caller::guard_file(context, &path)?;

@@ -111,7 +111,7 @@ fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Resul
             let message = format!("{} is there, and mow did not write it", path.display());
             return Err(Failure::refused(message).hint("move it away, or replace it with --force"));
         }
-        Ok(Some(content.into_bytes()))
+        Ok(Some(content.clone().into_bytes()))
     })?;
     let written = change == Change::Written;
     Ok(if context.wants_json() {

@@ -139,7 +139,7 @@ fn write_files(
     let mut written = Vec::new();
     for (path, text) in files {
         let change = writer.update(&path, |old| {
-            Ok::<_, Failure>(if old.is_none() { Some(text.into_bytes()) } else { None })
+            Ok::<_, Failure>(if old.is_none() { Some(text.clone().into_bytes()) } else { None })
         })?;
         if change == Change::Written {
             written.push(context.shown(&path));

@@ -113,7 +113,7 @@ pub(super) fn no_state() -> Failure {
 /// disk, not even the lock, where there is no file to change.
 pub(super) fn change<T>(
     context: &Context,
-    change: impl FnOnce(&[u8]) -> Result<(Option<Vec<u8>>, T), Failure>,
+    mut change: impl FnMut(&[u8]) -> Result<(Option<Vec<u8>>, T), Failure>,
 ) -> Result<Option<T>, Failure> {
     let path = context.planning(FILE);
     if !path.exists() {

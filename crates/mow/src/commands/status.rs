@@ -131,7 +131,9 @@ pub(super) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
         Some(template) => status::render_with(&template, &new),
         None => status::render(&new),
     };
-    disk::update(&context.project, &place.path, |_| Ok::<_, Failure>(Some(text.into_bytes())))?;
+    disk::update(&context.project, &place.path, |_| {
+        Ok::<_, Failure>(Some(text.clone().into_bytes()))
+    })?;
     let shown = context.shown(&place.path);
     let value = json!({ "created": true, "path": shown, "plans": plans.len() });
     Ok(Output::with_raw(value, shown))
@@ -190,7 +192,7 @@ fn change(
     context: &Context,
     phase: &str,
     place: &Place,
-    edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, StatusError>,
+    edit: impl Fn(&[u8]) -> Result<Vec<u8>, StatusError>,
 ) -> Result<(), Failure> {
     disk::update(&context.project, &place.path, |old| {
         let old = old.ok_or_else(|| missing(context, phase, &place.path))?;

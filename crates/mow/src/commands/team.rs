@@ -124,7 +124,7 @@ impl TeamUpdate {
 fn change_row(
     context: &Context,
     teammate: &TeammateChange<'_>,
-    edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, team::TeamError>,
+    edit: impl Fn(&[u8]) -> Result<Vec<u8>, team::TeamError>,
 ) -> Result<Option<Teammate>, Failure> {
     change(context, |old| {
         let bytes = edit(old)?;

@@ -55,41 +55,77 @@ pub(super) fn put(
     old: Option<&Old>,
     bytes: &[u8],
 ) -> Result<Change, DiskError> {
-    if old.is_some_and(|old| old.bytes == bytes) && !lock.is_in_doubt() {
+    if is_there(lock, path, old, bytes)? {
         return Ok(Change::Unchanged);
+    }
+    let swapped = swap(lock, path, old.map(|old| &old.metadata), bytes, || true)?;
+    Ok(swapped.unwrap_or(Change::Unchanged))
+}
+
+/// Does the same, unless `path` is not what was read any more; then it returns nothing.
+pub(super) fn put_on(
+    lock: &Lock,
+    path: &Path,
+    old: Option<&Old>,
+    bytes: &[u8],
+) -> Result<Option<Change>, DiskError> {
+    if is_there(lock, path, old, bytes)? {
+        return Ok(Some(Change::Unchanged));
+    }
+    let stamp = |about: &Metadata| {
+        let times = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
+        (about.dev(), about.ino(), about.len(), times)
+    };
+    let is_as_read = || {
+        let now = fs::symlink_metadata(path).ok();
+        now.as_ref().map(stamp) == old.map(|old| stamp(&old.metadata))
+    };
+    swap(lock, path, old.map(|old| &old.metadata), bytes, is_as_read)
+}
+
+/// Returns whether a file has its bytes already; refuses one that may not be written.
+fn is_there(lock: &Lock, path: &Path, old: Option<&Old>, bytes: &[u8]) -> Result<bool, DiskError> {
+    if old.is_some_and(|old| old.bytes == bytes) && !lock.is_in_doubt() {
+        return Ok(true);
     }
     // A rename would go over a write-protected file without asking; its owner protected it.
     if old.is_some_and(|old| old.metadata.permissions().readonly()) {
         return Err(DiskError::io("write", path)(io::ErrorKind::PermissionDenied.into()));
     }
-    swap(lock, path, old.map(|old| &old.metadata), bytes)
+    Ok(false)
 }
 
 /// Writes a new file with the content and mode of another.
 pub(super) fn create_like(lock: &Lock, path: &Path, source: &Old) -> Result<Change, DiskError> {
-    swap(lock, path, Some(&source.metadata), &source.bytes)
+    let swapped = swap(lock, path, Some(&source.metadata), &source.bytes, || true)?;
+    Ok(swapped.unwrap_or(Change::Unchanged))
 }
 
+/// Puts a file in its place, if that may be at the last moment.
 fn swap(
     lock: &Lock,
     path: &Path,
     like: Option<&Metadata>,
     bytes: &[u8],
-) -> Result<Change, DiskError> {
+    may_be: impl Fn() -> bool,
+) -> Result<Option<Change>, DiskError> {
     let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
     failpoint::reach("disk.temp.noted");
-    let swapped = fill(&temp, like, bytes).and_then(|()| calls::rename(&temp, path));
-    if let Err(error) = swapped {
+    let swapped = fill(&temp, like, bytes).and_then(|()| match may_be() {
+        true => calls::rename(&temp, path).map(|()| true),
+        false => Ok(false),
+    });
+    if !matches!(swapped, Ok(true)) {
         calls::remove_file(&temp).ok();
         lock.forget_temp();
-        return Err(DiskError::io("write", path)(error));
+        return swapped.map(|_| None).map_err(DiskError::io("write", path));
     }
     failpoint::reach("disk.renamed");
     sync_parent(path).inspect_err(|_| lock.doubt())?;
     failpoint::reach("disk.named");
     lock.forget_temp();
-    Ok(Change::Written)
+    Ok(Some(Change::Written))
 }
 
 /// Returns a number nobody can guess; the standard library's hasher is seeded by the system.

@@ -218,6 +218,35 @@ fn update_hands_over_the_old_content() {
 }
 
 #[test]
+fn what_an_editor_saves_meanwhile_is_changed_in_its_turn() {
+    let fixture = Fixture::new();
+    let (path, mut times) = (fixture.path("S.md"), 0);
+    let editor = |text: &str| {
+        fs::write(fixture.path("S.md~"), text).unwrap();
+        fs::rename(fixture.path("S.md~"), fixture.path("S.md")).unwrap();
+    };
+    let changed = update(&fixture.project, &path, |old| {
+        times += 1;
+        match times {
+            1 => editor("a person's"),
+            2 => fs::remove_file(fixture.path("S.md")).unwrap(),
+            3 => fs::write(fixture.path("S.md"), "in place").unwrap(),
+            _ => {}
+        }
+        Ok::<_, DiskError>(Some([old.unwrap_or(b"none"), b"+"].concat()))
+    });
+    assert_eq!((changed.unwrap(), times), (Change::Written, 4));
+    assert_eq!(fixture.text("S.md"), "in place+");
+    assert!(!fixture.names().iter().any(|name| name.starts_with(TEMP_PREFIX)), "nothing is left");
+    let never = update(&fixture.project, &path, |_| {
+        editor("mine");
+        Ok::<_, DiskError>(Some(b"ours".to_vec()))
+    });
+    assert!(matches!(never, Err(DiskError::Io { action: "write", .. })));
+    assert_eq!(fixture.text("S.md"), "mine");
+}
+
+#[test]
 fn a_failed_change_writes_nothing_and_frees_the_lock() {
     #[derive(Debug, Error)]
     enum Refused {

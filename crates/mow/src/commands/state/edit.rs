@@ -108,7 +108,7 @@ fn has_state(context: &Context) -> bool {
 /// Changes STATE.md in a way that the document may have no place for; tells whether it had.
 fn try_change(
     context: &Context,
-    edit: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<Option<bool>, Failure> {
     change(context, |old| {
         let edited = edit(old);

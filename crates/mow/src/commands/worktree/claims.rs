@@ -49,7 +49,7 @@ fn load_state(context: &Context) -> Result<Vec<u8>, Failure> {
 /// Changes the shared claims under the engine's lock.
 fn change_claims<T>(
     context: &Context,
-    change: impl FnOnce(&mut Claims) -> T,
+    mut change: impl FnMut(&mut Claims) -> T,
 ) -> Result<T, Failure> {
     let writer = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
     let mut result = None;
@@ -78,7 +78,7 @@ fn load_claims(context: &Context) -> Result<Claims, Failure> {
 /// Changes STATE.md; `None` from the change leaves it as it is.
 fn change_state(
     context: &Context,
-    change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<(), Failure> {
     disk::update(&context.project, &context.planning(FILE), |old| {
         Ok::<_, Failure>(change(old.ok_or_else(no_state)?))
@@ -148,10 +148,10 @@ fn take(
         let mut stale = claims.release_stale(|worktree| living.has(worktree));
         let is_known = |row: &Assignment| stale.iter().any(|other| other.is_for(&row.phase));
         let unknown: Vec<_> =
-            stale_rows.into_iter().filter(|row| row.is_for(&phase) && !is_known(row)).collect();
-        stale.extend(unknown);
+            stale_rows.iter().filter(|row| row.is_for(&phase) && !is_known(row)).collect();
+        stale.extend(unknown.into_iter().cloned());
         let mut held = claim.assignment.clone();
-        let taken = claims.take(claim, &live);
+        let taken = claims.take(claim.clone(), &live);
         if let Some(known) = claims.holder(&project, &phase) {
             held = known.assignment.clone();
         }

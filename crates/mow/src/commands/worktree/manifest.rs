@@ -44,7 +44,7 @@ pub(super) fn load(home: &Home) -> Result<Manifest, Failure> {
 /// Changes the manifest under the lock of the main root.
 pub(super) fn change(
     home: &Home,
-    edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, Failure>,
+    mut edit: impl FnMut(&[u8]) -> Result<Vec<u8>, Failure>,
 ) -> Result<(), Failure> {
     let project = Project::find_or_cwd(&home.root)?;
     let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
@@ -55,7 +55,7 @@ pub(super) fn change(
     writer = writer.with_root(&dir)?;
     let other = home.others().into_iter().find_map(|home| disk::read(&home.manifest()).ok()?);
     writer.update(&home.manifest(), |old| {
-        let old = old.map_or_else(|| other.unwrap_or_default(), <[u8]>::to_vec);
+        let old = old.map_or_else(|| other.clone().unwrap_or_default(), <[u8]>::to_vec);
         edit(&old).map(Some)
     })?;
     Ok(())

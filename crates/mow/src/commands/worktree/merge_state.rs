@@ -55,7 +55,7 @@ fn of_branch(context: &Context, branch: &str) -> Result<bool, Failure> {
         .ok_or_else(|| Failure::refused(format!("branch {branch} has no {}", file.display())))?;
     let change = disk::update(&context.project, &context.planning("STATE.md"), |old| {
         let ours = old.ok_or_else(|| Failure::refused("STATE.md not found"))?;
-        Ok::<_, Failure>(Some(merge(&base.unwrap_or_default(), ours, &their)))
+        Ok::<_, Failure>(Some(merge(base.as_deref().unwrap_or_default(), ours, &their)))
     })?;
     Ok(change == disk::Change::Written)
 }

@@ -176,7 +176,7 @@ pub(crate) fn claim(project: &Project, phase: u64) -> Result<(), DiskError> {
     let path = claims::path(project);
     writer.update(&path, |old| {
         let mut claims = Claims::parse(old.unwrap_or_default()).expect("claims always parse");
-        claims.take(claim, &[]);
+        claims.take(claim.clone(), &[]);
         Ok::<_, DiskError>(Some(claims.render()))
     })?;
     Ok(())
