@@ -115,9 +115,8 @@ pub fn is_alive(path: &Path) -> io::Result<bool> {
 }
 
 /// Waits until the worker and all of its descendants are gone, for as long as that takes.
-///
-/// Meant for a thread of its own, which may be left behind when the process ends.
-pub fn wait_gone(path: &Path) -> io::Result<()> {
+#[cfg(test)]
+pub(crate) fn wait_gone(path: &Path) -> io::Result<()> {
     let Some(file) = open(path)? else { return Ok(()) };
     loop {
         match flock(&file, FlockOperation::LockShared) {

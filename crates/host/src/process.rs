@@ -30,6 +30,8 @@ use other as os;
 
 /// How long to wait before looking again whether a worker has noted who it is.
 const NOTED_WITHIN: Duration = Duration::from_millis(20);
+/// How often it is looked again at the most whether everybody is gone.
+const LEFT_EVERY: Duration = Duration::from_secs(1);
 
 /// The variable that marks all processes of one attempt.
 pub const TOKEN: &str = "MOW_TOKEN";
@@ -169,7 +171,14 @@ pub fn see_off(life: &Path, token: &str, grace: Duration) -> Result<(), ProcessE
     }
     // What agents start need not hold the lock: some close all that they do not know.
     end_token(token, grace)?;
-    life::wait_gone(life).map_err(look)
+    let mut pause = NOTED_WITHIN;
+    while life::is_alive(life).map_err(look)? {
+        thread::sleep(pause);
+        pause = (pause * 2).min(LEFT_EVERY);
+        // Who was becoming another program all the while was not to be seen.
+        end_token(token, grace)?;
+    }
+    Ok(())
 }
 
 /// Ends all processes with this token and everything below them, but not the calling process.
