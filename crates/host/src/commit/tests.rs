@@ -57,6 +57,19 @@ fn hooks_take_part_and_their_refusal_is_told() {
     assert!(again.is_some(), "what the first time staged is no hindrance");
 }
 
+/// An agent beside may commit at the same moment, and so may a hook.
+#[test]
+fn a_commit_on_top_of_ours_is_not_taken_for_it() {
+    let repository = Repository::new();
+    let theirs = "test -e .git/once || { touch .git/once; git commit -q --allow-empty -m Theirs; }";
+    repository.hook("post-commit", theirs);
+    repository.write("file", "two\n");
+    let trailers = [("Mow-Phase", "1"), ("Mow-Task", "01-01/1")];
+    let ours = commit_paths(&repository.git, &Paths::All, "Ours", &trailers).unwrap().unwrap();
+    assert_eq!(repository.say(&["log", "--format=%s"]), "Theirs\nOurs\nfirst");
+    assert_eq!(repository.say(&["rev-parse", "HEAD^"]), ours);
+}
+
 #[test]
 fn a_hook_that_takes_away_trailers_is_told() {
     let repository = Repository::new();
