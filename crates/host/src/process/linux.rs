@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,9 +19,12 @@ use super::{ProcessError, Started};
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait before looking whether there are new processes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// A process is not to be seen for an instant while it becomes another program, so it takes more
-/// than one look to be sure that there is none.
+/// A process may be made by one that was looked at before, so it takes more than one look to be sure
+/// that there is none.
 const EMPTY_LOOKS: usize = 2;
+/// How often and after how long it is looked again at who becomes another program.
+const BLANK_LOOKS: usize = 200;
+const BLANK_FOR: Duration = Duration::from_millis(1);
 
 /// The flag of what the system runs for itself.
 const KERNEL_THREAD: u32 = 0x0020_0000;
@@ -214,9 +218,25 @@ fn is_below(stats: &BTreeMap<u32, Stat>, marked: &BTreeSet<u32>, pid: u32) -> bo
 }
 
 fn carries(pid: u32, wanted: &[u8]) -> bool {
-    // Whose environment may not be read is not ours.
-    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|byte| *byte == 0).any(|variable| variable == wanted)
+    for _ in 0..BLANK_LOOKS {
+        // Whose environment may not be read is not ours.
+        let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+        if !environ.is_empty() {
+            return environ.split(|byte| *byte == 0).any(|variable| variable == wanted);
+        }
+        if !is_becoming(pid) {
+            return false;
+        }
+        thread::sleep(BLANK_FOR);
+    }
+    false
+}
+
+/// Returns whether a process is just becoming another program: for that long it has neither arguments nor
+/// an environment.
+fn is_becoming(pid: u32) -> bool {
+    let has_none = |file: &str| fs::read(format!("/proc/{pid}/{file}")).is_ok_and(|b| b.is_empty());
+    stat(pid).is_some_and(|stat| !stat.is_dead) && (has_none("cmdline") || !has_none("environ"))
 }
 
 fn pids() -> io::Result<Vec<u32>> {
