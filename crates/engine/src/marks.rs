@@ -211,13 +211,6 @@ impl Marks {
         self.history.commits.iter().find(|one| one.commit == commit)?.value(key)
     }
 
-    /// Returns the plan of which a commit marks tasks as done or undone.
-    pub(crate) fn plan_of<'a>(&self, one: &'a Trailed) -> Option<&'a str> {
-        let value = one.value(TASK_KEY).or_else(|| one.value(UNDONE_KEY))?;
-        let (plan, _) = value.rsplit_once('/')?;
-        self.commits.contains(&one.commit).then_some(plan)
-    }
-
     /// Reads the marks of the commits after a base.
     pub(crate) fn load(
         git: &Git,

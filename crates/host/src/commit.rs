@@ -21,7 +21,7 @@ use crate::git::plain::{Plain, Ready};
 use crate::git::{Answer, Git, GitError, has_lfs, is_below};
 use crate::history::{History, Trailed, find_trailers};
 
-pub use undo::{restore, undo};
+pub use undo::{put_back, restore, undo};
 
 /// How much of what git and its hooks said is kept.
 const OUTPUT_BYTES_MAX: usize = 8192;

@@ -40,6 +40,16 @@ pub fn moved_by(
     Ok(moved.collect())
 }
 
+/// Returns where a branch was moved, each time with what git was told of it; the newest of many.
+pub fn moves(git: &Git, branch: &str) -> Result<Vec<(String, String)>, GitError> {
+    let log = read_from(&reflogs(git)?.join(branch), 0).unwrap_or_default();
+    let parse = |line: &str| {
+        let said = line.split_once('\t').map_or("", |(_, said)| said);
+        Some((parse_moved_to(line)?, said.to_owned()))
+    };
+    Ok(log.lines().filter_map(parse).collect())
+}
+
 /// How long a branch's reflog is, to find out later what was added.
 pub fn reflog_length(git: &Git, branch: &str) -> Result<u64, GitError> {
     Ok(fs::metadata(reflogs(git)?.join(branch)).map_or(0, |about| about.len()))

@@ -124,6 +124,9 @@ pub fn finish(root: &Path, live: &[String]) -> Result<Option<String>, GitError> 
     let checkout = Git::at_top(root);
     let Some(begun) = begun(&checkout)? else { return Ok(None) };
     if checkout.commit_of("HEAD")?.as_ref() != Some(&begun.from) {
+        if checkout.is_ancestor(&begun.to, "HEAD")? {
+            begun::end(&checkout)?;
+        }
         return Ok(None);
     }
     let followed = follow(root, &begun.branch, &begun.to, live)?;

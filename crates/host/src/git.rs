@@ -27,7 +27,7 @@ use layout::Layout;
 
 pub(crate) use layout::is_hash;
 
-pub use contents::contents;
+pub(crate) use contents::contents;
 pub use refs::Refs;
 pub(crate) use worktrees::is_below;
 pub use worktrees::{Worktree, parse_names, parse_worktrees};

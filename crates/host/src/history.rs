@@ -50,18 +50,6 @@ impl Change {
         self.sides[0].0 == NO_FILE
     }
 
-    /// Returns what it was, as git writes its kind and its content.
-    pub fn before(&self) -> (&str, &str) {
-        let (kind, content) = &self.sides[0];
-        (kind, content)
-    }
-
-    /// Returns what it is, in the same way.
-    pub fn after(&self) -> (&str, &str) {
-        let (kind, content) = &self.sides[1];
-        (kind, content)
-    }
-
     /// Returns whether it is a repository of its own now, of which git knows a commit.
     pub fn is_repository(&self) -> bool {
         self.sides[1].0 == REPOSITORY

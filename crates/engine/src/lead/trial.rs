@@ -85,6 +85,25 @@ impl Trial<'_> {
         commit: &str,
         tree: &str,
     ) -> Result<Option<String>, EngineError> {
+        let mut end = self.verify_once((command, "verify"), commit, tree)?;
+        if end.end.is_cut_off() {
+            // Whoever killed it said nothing about the tree.
+            end = self.verify_once((command, "verify-again"), commit, tree)?;
+        }
+        Ok(complaint(&end).map(|why| {
+            let lines: Vec<_> = end.tail.trim().lines().collect();
+            let from = lines.len().saturating_sub(OUTPUT_LINES);
+            let said = lines[from..].join("\n");
+            format!("multi_phase.verify (`{command}`) fails on the merged tree, {why}\n{said}")
+        }))
+    }
+
+    fn verify_once(
+        &self,
+        (command, label): (&str, &str),
+        commit: &str,
+        tree: &str,
+    ) -> Result<shell::ShellEnd, EngineError> {
         self.end_others()?;
         let git = match self.worktree.map(Git::at_top) {
             Some(own) if holds_only(&own, tree)? => own,
@@ -93,18 +112,7 @@ impl Trial<'_> {
         // No commit has an empty directory.
         let planning = self.site.below_top().join(".planning").display().to_string();
         let _aside = empty_dirs::set_aside(&git, &planning)?;
-        let env = [("MOW_COMMIT", commit.to_owned())];
-        let mut end = self.run(&git, command, "verify", &env)?;
-        if end.end.is_cut_off() {
-            // Whoever killed it said nothing about the tree.
-            end = self.run(&git, command, "verify-again", &env)?;
-        }
-        Ok(complaint(&end).map(|why| {
-            let lines: Vec<_> = end.tail.trim().lines().collect();
-            let from = lines.len().saturating_sub(OUTPUT_LINES);
-            let said = lines[from..].join("\n");
-            format!("multi_phase.verify (`{command}`) fails on the merged tree, {why}\n{said}")
-        }))
+        self.run(&git, command, label, &[("MOW_COMMIT", commit.to_owned())])
     }
 
     /// Lets the role settle conflicts; returns the result, or why there is none.

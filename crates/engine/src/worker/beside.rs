@@ -86,7 +86,7 @@ impl Desk {
     }
 
     /// Returns the commit that plans side by side began at: the last that closed a plan, or the base.
-    pub(super) fn before_group(&self, marks: &Marks) -> String {
+    fn before_group(&self, marks: &Marks) -> String {
         let mut commits = marks.history.commits.iter().map(|one| &one.commit);
         let closing = commits.find(|commit| marks.plans.values().any(|plan| plan == *commit));
         closing.unwrap_or(&self.brief.base).clone()
@@ -129,7 +129,6 @@ impl Desk {
         let changed = changed.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned());
         let is_stray = |path: &String| !touch::covers(&declared, slice::from_ref(path));
         let strays: BTreeSet<_> = changed.filter(is_stray).collect();
-        self.bring_again(plans)?;
         let kept = self.set_aside(&plans.join("+"), &[])?;
         failpoint::reach("beside.gathered");
         if !strays.is_empty() {
@@ -169,6 +168,7 @@ impl Desk {
     /// Runs the checks of a plan that was committed without; undoes the task that does not pass.
     pub(super) fn check_plan(&self, plan: &str, effect: u64) -> Result<Outcome, EngineError> {
         self.set_aside(&format!("{plan}-check"), &[])?;
+        self.bring_again(plan)?;
         let parsed = self.frozen(plan)?;
         for (task, number) in parsed.tasks.iter().zip(1..) {
             let (env, label) = (self.about_task(plan, number), format!("{plan}-t{number}"));
@@ -221,15 +221,20 @@ impl Desk {
 
 /// Says which files changed that no plan declared.
 fn undeclared(strays: &BTreeSet<String>, plans: &[String], kept: &str) -> String {
-    let named: Vec<_> = strays.iter().take(NAMED_MAX).map(String::as_str).collect();
-    let more = match strays.len() - named.len() {
+    format!(
+        "{} changed while plans {} ran side by side, and none of them has it in files_modified{kept}",
+        named(strays.iter().map(String::as_str)),
+        plans.join(", ")
+    )
+}
+
+/// Names some files: the first ones, and how many more there are.
+pub(super) fn named<'a>(files: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = files.len();
+    let named: Vec<_> = files.take(NAMED_MAX).collect();
+    let more = match count - named.len() {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    format!(
-        "{}{more} changed while plans {} ran side by side, and none of them has it in \
-         files_modified{kept}",
-        named.join(", "),
-        plans.join(", ")
-    )
+    format!("{}{more}", named.join(", "))
 }

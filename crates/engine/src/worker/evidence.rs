@@ -117,10 +117,8 @@ impl Desk {
                     None => self.place(&tip, checks.fresh.is_some())?,
                 };
                 let label = format!("{}-{}", checks.label, n + 1);
-                gap = self.run_check(command, &tip, (&label, here.fresh()), checks.env)?;
-                if let Some(said) = &mut gap {
-                    said.push_str(&here.remark(&tip, checks.fresh));
-                }
+                let (said, here) = self.run_check(command, &tip, (&label, here), checks)?;
+                gap = said.map(|said| format!("{said}{}", here.remark(&tip, checks.fresh)));
                 place = Some(here);
             }
             let is_gap = gap.is_some();
@@ -132,22 +130,25 @@ impl Desk {
         Ok(all)
     }
 
-    /// Runs one check and writes down what came of it; returns why it does not pass.
+    /// Runs one check and writes down what came of it; returns why it does not pass, and where it ran.
     ///
-    /// One that somebody has killed says nothing about the code, and is run once more.
+    /// One that somebody has killed says nothing about the code, and is run once more: not on what it left.
     fn run_check(
         &self,
         command: &str,
         tip: &Tip,
-        (label, top): (&str, Option<&Path>),
-        env: &[(&str, String)],
-    ) -> Result<Option<String>, EngineError> {
-        let (gap, is_cut_off) = self.run_once(command, tip, (label, top), env)?;
+        (label, here): (&str, Place),
+        checks: &Checks<'_>,
+    ) -> Result<(Option<String>, Place), EngineError> {
+        let (gap, is_cut_off) = self.run_once(command, tip, (label, here.fresh()), checks.env)?;
         if !is_cut_off || self.stop.is_stopped() {
-            return Ok(gap);
+            return Ok((gap, here));
         }
-        let (gap, _) = self.run_once(command, tip, (&format!("{label}-again"), top), env)?;
-        Ok(gap.map(|gap| format!("{gap} (it was killed before that, and run again)")))
+        drop(here);
+        let here = self.place(tip, checks.fresh.is_some())?;
+        let label = format!("{label}-again");
+        let (gap, _) = self.run_once(command, tip, (&label, here.fresh()), checks.env)?;
+        Ok((gap.map(|gap| format!("{gap} (it was killed before that, and run again)")), here))
     }
 
     /// Runs one check; returns why it does not pass, and whether somebody has killed it.

@@ -62,12 +62,7 @@ impl Desk {
                 (None, _) => {}
             }
         }
-        let marks = self.marks()?;
-        if earlier.first().is_some_and(|ledger| ledger.last.is_none()) {
-            let is_open = |plan: &&String| !marks.plans.contains_key(*plan);
-            self.bring_again(&marks.unchecked.iter().filter(is_open).cloned().collect::<Vec<_>>())?;
-        }
-        if let Some(first) = marks.forged.first() {
+        if let Some(first) = self.marks()?.forged.first() {
             let text =
                 format!("{} has a mark that no worker made; it does not count", short(first));
             self.tell(Input::Noted { text });

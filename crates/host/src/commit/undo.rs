@@ -23,20 +23,35 @@ pub fn undo(
     trailers: &[(&str, &str)],
 ) -> Result<String, CommitError> {
     let git = worktree.plumbing();
-    identity_ok(&git)?;
     let mut names = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
     names.extend([to, "HEAD", "--"].into_iter().chain(paths.iter().map(String::as_str)));
     let changed = git.run(&names)?.stdout;
     if changed.is_empty() {
         return commit_mark(&git, message, trailers);
     }
-    restore(&git, to, &changed)?;
+    put_back(worktree, to, &changed, message, trailers)
+}
+
+/// Brings files of a list, each ended by a zero, back to what they were in an earlier commit, by a commit
+/// of our own.
+///
+/// They may not be changed otherwise, and nobody else may be at work in the worktree.
+pub fn put_back(
+    worktree: &Git,
+    to: &str,
+    list: &[u8],
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<String, CommitError> {
+    let git = worktree.plumbing();
+    identity_ok(&git)?;
+    restore(&git, to, list)?;
     failpoint::reach("undo.restored");
     let (before, message) = (head(worktree)?, with_trailers(message, trailers));
     // Only these: an agent's git may have left an index that lacks what others committed.
     let commit = ["--literal-pathspecs", "commit", "--quiet", "--cleanup=whitespace", "--only"];
     let words = [&commit[..], &["--message", &message], &FROM_LIST].concat();
-    let answer = git.ask_with(&words, &without_folders(&git, &changed))?;
+    let answer = git.ask_with(&words, &without_folders(&git, list))?;
     if !answer.success {
         return Err(CommitError::Refused { output: said(&answer) });
     }
@@ -56,8 +71,7 @@ pub fn restore(worktree: &Git, to: &str, list: &[u8]) -> Result<(), GitError> {
     let listed = |names: &[&[u8]]| names.iter().flat_map(|name| [*name, b"\0"].concat()).collect();
     if !gone.is_empty() {
         let list: Vec<u8> = listed(&gone);
-        let remove = ["--literal-pathspecs", "rm", "--quiet", "--force", "--cached"];
-        git.run_with(&[&remove[..], &["--ignore-unmatch"], &FROM_LIST].concat(), &list)?;
+        git.run_with(&["update-index", "--force-remove", "-z", "--stdin"], &list)?;
         let there = gone.iter().map(|name| worktree.dir().join(OsStr::from_bytes(name)));
         // A folder in its place is not what was in the list, nor is what lies behind a link.
         let is_behind_link = |path: &Path| {

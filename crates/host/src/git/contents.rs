@@ -9,7 +9,7 @@ use super::{Git, GitError};
 
 /// Returns what git would call the contents of files below a worktree's top, as far as they are there;
 /// names with a line's end cannot be asked for.
-pub fn contents<'a>(
+pub(crate) fn contents<'a>(
     git: &Git,
     paths: impl Iterator<Item = &'a [u8]>,
 ) -> Result<BTreeMap<Vec<u8>, String>, GitError> {

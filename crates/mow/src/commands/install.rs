@@ -64,6 +64,7 @@ fn hooks(context: &Context, file: Option<&Path>) -> Result<Output, Failure> {
             Failure::refused(format!("{}: {error}", path.display())).hint("nothing was changed")
         };
         let mut bytes = old.unwrap_or_default().to_vec();
+        added.clear();
         for (event, command) in HOOKS {
             let settings = json_edit::parse(&bytes).map_err(broken)?;
             let registered = settings.get("hooks").and_then(|hooks| hooks.get(event));

@@ -26,6 +26,9 @@ use super::{DiskError, TEMP_PREFIX, calls, create_missing, sync_parent};
 const NOTES_BYTES_MAX: usize = 8192;
 /// How often a lock file may vanish under the one who waits for it.
 const REOPENS_MAX: usize = 100;
+/// How often and after how long it is looked again at a lock whose holder is gone.
+const LEFT_LOOKS: usize = 20;
+const LEFT_FOR: Duration = Duration::from_millis(5);
 /// The longest command that is noted.
 const COMMAND_CHARS_MAX: usize = 100;
 /// The words of the command line that are noted; further ones may be long or private.
@@ -89,11 +92,21 @@ pub fn is_locked(path: &Path) -> Result<bool, DiskError> {
     }
 }
 
-/// Returns whether somebody who is alive holds the lock on `path`.
+/// Returns whether somebody holds the lock on `path`, and not just what a killed process was about to
+/// start, which has its lock for a moment.
 ///
-/// What a process that was killed was about to start still has its lock for a moment.
+/// A holder that cannot be seen from here, as out of a container, holds it nevertheless.
 pub fn is_held(path: &Path) -> Result<bool, DiskError> {
-    Ok(is_locked(path)? && !holder(path).is_some_and(|holder| holder.is_gone()))
+    for _ in 0..LEFT_LOOKS {
+        if !is_locked(path)? {
+            return Ok(false);
+        }
+        if !holder(path).is_some_and(|holder| holder.is_gone()) {
+            return Ok(true);
+        }
+        thread::sleep(LEFT_FOR);
+    }
+    is_locked(path)
 }
 
 impl Lock {

@@ -226,6 +226,40 @@ fn what_is_taken_back_is_brought_again_by_the_next_worker() {
 }
 
 #[test]
+fn what_is_taken_back_is_brought_again_after_a_failure() {
+    let takes = "git rm -q --cached b; echo a > a; git add a; git commit -q -m Mine; exit 1";
+    let takes = format!("meet a\ntest -e ../../taken || {{ touch ../../taken; {takes}; }}");
+    let field = field(&[pair(&takes, "")]);
+    let lead = field.start(&ALL);
+    field.reached("a");
+    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
+    field.open("a");
+    assert!(!lead.end().0.success());
+    field.run_all();
+    field.inspect();
+    assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("a\n", "b\n"));
+}
+
+#[test]
+fn what_a_person_takes_back_stays_away() {
+    let first = plan(vec![task("meet a\ntest -e ../../rain; echo a > a")]).changes(&["a"]);
+    let second = plan(vec![task("echo b > b; echo c > c")]).changes(&["b", "c"]);
+    let field = field(&[phase("1", &[]).with(first).with(second)]);
+    let lead = field.start(&ALL);
+    field.reached("a");
+    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
+    field.open("a");
+    assert!(!lead.end().0.success());
+    field.git(&["-C", ".worktrees/p01", "rm", "-q", "c"]);
+    field.git(&["-C", ".worktrees/p01", "commit", "-q", "-m", "I want no c"]);
+    field.write("rain", "");
+    field.run_all();
+    field.inspect();
+    assert_eq!(field.text("b"), "b\n");
+    assert!(!field.root().join("c").exists());
+}
+
+#[test]
 fn what_a_plan_itself_takes_back_stays_away() {
     let removes = "git rm -q c; echo 2 > a; git add a; git commit -q -m Mine";
     let first = plan(vec![task("echo 1 > a; echo 1 > c"), task(removes)]).changes(&["a", "c"]);

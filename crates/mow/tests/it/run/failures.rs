@@ -45,6 +45,14 @@ fn a_check_that_was_killed_is_run_once_more() {
 }
 
 #[test]
+fn a_check_that_is_run_again_finds_nothing_of_the_one_that_was_killed() {
+    let check = "test -e left || { echo 1 > left; kill -9 $$; }";
+    let field = field(&[phase("1", &[]).with(plan(vec![task("echo 1 > a").check(check)]))]);
+    let ran = field.ends(&ALL, 1);
+    assert!(ran.contains("run again) (in a fresh checkout of"), "{ran}");
+}
+
+#[test]
 fn two_failures_stop_all_starts_and_the_next_run_tries_again() {
     let fails = "meet drought\ntest -e ../../rain";
     let phases = [sown("1", &[], fails), sown("2", &[], fails), sown("3", &[], "meet 3")];
