@@ -366,7 +366,10 @@ impl Sim {
         let is_asked = track.spec.done && track.status == Status::Parked;
         let cancelled = track.halt == Some(Halt::Cancelled) && !is_asked;
         if cancelled && matches!(track.status, Status::Complete | Status::Parked | Status::Failed) {
-            return Err(format!("phase {phase} was cancelled and is {:?}: {}", track.status, track.why));
+            return Err(format!(
+                "phase {phase} was cancelled and is {:?}: {}",
+                track.status, track.why
+            ));
         }
         match process.reports(0).find(|(seq, _)| !self.ledger.has_heard(key, *seq)) {
             Some((seq, report)) => Err(format!("phase {phase}: record {seq} is lost: {report:?}")),
