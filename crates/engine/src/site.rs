@@ -119,7 +119,7 @@ impl Site {
 
     /// Returns the top of the main worktree.
     pub fn top(&self) -> &Path {
-        self.project.repository.as_ref().map_or(&self.project.root, |repository| &repository.top)
+        self.project.top()
     }
 
     /// Returns where the project lies below the top of its repository.

@@ -4,7 +4,6 @@
 //! no object for another, and has those variables removed that would point git at another
 //! repository. Output is taken as bytes in machine formats; nothing parses git's English.
 
-mod contents;
 pub(crate) mod flagged;
 pub(crate) mod index;
 mod layout;
@@ -27,7 +26,6 @@ use layout::Layout;
 
 pub(crate) use layout::is_hash;
 
-pub(crate) use contents::contents;
 pub use refs::Refs;
 pub(crate) use worktrees::is_below;
 pub use worktrees::{Worktree, parse_names, parse_worktrees};

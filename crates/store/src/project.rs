@@ -106,6 +106,16 @@ impl Project {
         Self::find_or_cwd(if there.is_dir() { &there } else { main })
     }
 
+    /// Returns the top of the project's repository, or its root where there is none.
+    pub fn top(&self) -> &Path {
+        self.repository.as_ref().map_or(&self.root, |repository| &repository.top)
+    }
+
+    /// Returns the planning directory as git names it: below the top.
+    pub fn planning_below_top(&self) -> String {
+        self.below_top().join(".planning").display().to_string()
+    }
+
     /// Where the project lies below the top of its repository; empty at the top and outside of git.
     pub fn below_top(&self) -> &Path {
         let Some(repository) = &self.repository else { return Path::new("") };

@@ -42,7 +42,7 @@ pub fn catch_up(
     mut tell: impl FnMut(&str),
 ) -> Result<Option<Behind>, EngineError> {
     let project = project.in_main_worktree()?;
-    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    let top = project.top();
     let last = refused_last(&project, exe)?;
     if last.is_none() && !follow::is_begun(top)? {
         return Ok(None);
@@ -54,7 +54,7 @@ pub fn catch_up(
     // Leads of other projects in the repository may be bringing the same branch along.
     let _alone = Lock::acquire(&worktrees_lock(&project), CHANGED_WITHIN)?;
     // Half of the files are there then, and must not be taken for the user's.
-    let planning = project.below_top().join(".planning").display().to_string();
+    let planning = project.planning_below_top();
     if let Some(branch) = follow::finish(top, &[planning])? {
         tell(&format!("{branch} was on its way to what a run did, and is there now"));
     }

@@ -151,7 +151,7 @@ impl<'a> Phase<'a> {
     /// Returns the merge of a commit of the phase.
     pub(super) fn job_at(&self, commit: &str) -> Merge {
         let site = self.site;
-        let planning = site.below_top().join(".planning").display().to_string();
+        let planning = site.project.planning_below_top();
         let dir = phase_dirs::find(&site.planning_in(&self.place.path), &self.number.to_string());
         let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
         let (number, attempt) = (self.number.to_string(), self.attempt.to_string());
@@ -308,7 +308,7 @@ pub(super) fn follow(
     repository: &Repository,
 ) -> Result<Outcome, EngineError> {
     let git = Git::new(site.top());
-    let planning = site.below_top().join(".planning").display().to_string();
+    let planning = site.project.planning_below_top();
     let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
     if let Some(theirs) = theirs.as_deref().filter(|theirs| *theirs != from && !from.is_empty())
         && git.is_ancestor(theirs, from)?

@@ -251,7 +251,7 @@ pub fn leave_out_done(
     mut chosen: Chosen,
 ) -> Result<Chosen, EngineError> {
     let project = project.in_main_worktree()?;
-    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    let top = project.top();
     let git = Git::new(top);
     let (branch, tip) = super::target(&project, &git, into)?;
     if git.current_branch()?.as_deref() == Some(branch.as_str()) {

@@ -110,7 +110,7 @@ impl Trial<'_> {
             _ => self.check_out(commit)?,
         };
         // No commit has an empty directory.
-        let planning = self.site.below_top().join(".planning").display().to_string();
+        let planning = self.site.project.planning_below_top();
         let _aside = empty_dirs::set_aside(&git, &planning)?;
         self.run(&git, command, label, &[("MOW_COMMIT", commit.to_owned())])
     }

@@ -11,15 +11,12 @@ use mow_core::touch;
 use mow_core::worker::{Outcome, Role};
 use mow_host::{commit, rescue};
 
-use super::custody::{Before, rewritten, short};
+use super::custody::{Before, named, rewritten, short};
 use super::desk::Desk;
 use super::player;
 use super::task::{Job, Part, kind, one_line};
 use crate::EngineError;
 use crate::marks::{Mark, Marks, SINCE_KEY, UNDONE_KEY};
-
-/// How many files are named.
-const NAMED_MAX: usize = 5;
 
 impl Desk {
     /// Returns what a plan declares, relative to the top of the worktree.
@@ -148,7 +145,8 @@ impl Desk {
         Ok(Outcome::Failed { reason: format!("{reason}{kept}") })
     }
 
-    /// Returns that the branch no longer is what it was made for plans side by side, and more.
+    /// Returns why nobody can tell what plans side by side did: history was rewritten, or merged with
+    /// something else.
     fn spoiled(&self, before: &Before) -> Result<Option<String>, EngineError> {
         let made = self.trust().made.clone();
         let (marks, head) = (self.marks()?, self.head()?);
@@ -226,15 +224,4 @@ fn undeclared(strays: &BTreeSet<String>, plans: &[String], kept: &str) -> String
         named(strays.iter().map(String::as_str)),
         plans.join(", ")
     )
-}
-
-/// Names some files: the first ones, and how many more there are.
-pub(super) fn named<'a>(files: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let count = files.len();
-    let named: Vec<_> = files.take(NAMED_MAX).collect();
-    let more = match count - named.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    format!("{}{more}", named.join(", "))
 }

@@ -17,6 +17,8 @@ use crate::custody;
 
 /// How many things are named.
 const NAMED_MAX: usize = 5;
+/// What agents' moves of branches begin with in git's reflogs.
+pub(super) const AGENT_WORD: &str = "mow ";
 
 /// How a repository was before an agent ran.
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ struct Root {
 impl Desk {
     /// Returns what git notes beside the branches that agents of this attempt move.
     pub(super) fn reflog_word(&self) -> String {
-        format!("mow {}", self.site.token(&self.brief.phase, self.brief.attempt))
+        format!("{AGENT_WORD}{}", self.site.token(&self.brief.phase, self.brief.attempt))
     }
 
     /// Returns the commit that the worktree stands at.
@@ -127,13 +129,8 @@ impl Desk {
             kept.map_err(|error| EngineError::Host(error.into()))?;
         }
         if !lost.is_empty() {
-            let named: Vec<_> = lost.iter().take(NAMED_MAX).map(|one| &*one.holder).collect();
-            let more = match lost.len() - named.len() {
-                0 => String::new(),
-                count => format!(" and {count} more"),
-            };
-            let what = named.join(", ");
-            let text = format!("deleted while an agent worked, and kept: {what}{more}");
+            let what = named(lost.iter().map(|one| &*one.holder));
+            let text = format!("deleted while an agent worked, and kept: {what}");
             self.tell(Input::Noted { text: format!("{text} (mow rescue list)") });
         }
         Ok(())
@@ -204,4 +201,15 @@ pub(super) fn rewritten(lost: &str, branch: &str) -> String {
 
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
+}
+
+/// Names some things: the first ones, and how many more there are.
+pub(super) fn named<'a>(things: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = things.len();
+    let named: Vec<_> = things.take(NAMED_MAX).collect();
+    let more = match count - named.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!("{}{more}", named.join(", "))
 }

@@ -13,14 +13,10 @@ use mow_core::worker::Input;
 use mow_host::commit;
 use mow_host::custody::moves;
 
-use super::beside::named;
-use super::custody::short;
+use super::custody::{AGENT_WORD, named, short};
 use super::desk::Desk;
 use crate::EngineError;
 use crate::marks::Marks;
-
-/// What agents' moves of a branch begin with in its reflog.
-const AGENT_WORD: &str = "mow ";
 
 impl Desk {
     /// Brings the files of a plan that is done, and not checked, back to what they were with its last

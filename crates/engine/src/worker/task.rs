@@ -283,7 +283,7 @@ impl Desk {
     }
 
     pub(super) fn planning_below_top(&self) -> String {
-        self.site.below_top().join(".planning").display().to_string()
+        self.site.project.planning_below_top()
     }
 }
 

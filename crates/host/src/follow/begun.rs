@@ -7,7 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the note is made and removed here alone")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::git::index::{Entry, put};
-use crate::git::{Git, GitError, contents, is_hash};
+use crate::git::{Git, GitError, is_hash};
 
 /// The note, in the git directory of a checkout.
 const NOTE: &str = "mow-follow";
@@ -168,6 +168,34 @@ fn changed_files(git: &Git, begun: &Begun) -> Result<Vec<(String, Entry)>, GitEr
         is_file.then(|| (before, Entry { path: pair[1].to_vec(), mode, object }))
     };
     Ok(records.chunks_exact(2).filter_map(entry).collect())
+}
+
+/// Returns what git would call the contents of files below a worktree's top, as far as they are there;
+/// names with a line's end cannot be asked for.
+fn contents<'a>(
+    git: &Git,
+    paths: impl Iterator<Item = &'a [u8]>,
+) -> Result<BTreeMap<Vec<u8>, String>, GitError> {
+    let (mut all, mut files) = (BTreeMap::new(), Vec::new());
+    for path in paths {
+        let there = git.dir().join(OsStr::from_bytes(path));
+        match fs::read_link(&there) {
+            Ok(target) => {
+                let target = target.as_os_str().as_bytes();
+                let hash = git.run_with(&["hash-object", "--stdin"], target)?.text();
+                all.insert(path.to_vec(), hash);
+            }
+            Err(_) if there.is_file() && !path.contains(&b'\n') => files.push(path),
+            Err(_) => {}
+        }
+    }
+    if files.is_empty() {
+        return Ok(all);
+    }
+    let list: Vec<u8> = files.iter().flat_map(|path| [path, &b"\n"[..]].concat()).collect();
+    let listing = git.run_with(&["hash-object", "--stdin-paths"], &list)?.text();
+    all.extend(files.into_iter().map(<[u8]>::to_vec).zip(listing.lines().map(str::to_owned)));
+    Ok(all)
 }
 
 /// Returns whether a file holds the beginning of what a commit has there, and no more.

@@ -144,7 +144,7 @@ fn unfinished(site: &Site, number: &PhaseNumber) -> Result<Option<String>, Failu
         return Ok(Some(format!("{done} of {} plans have a summary", plans.len())));
     }
     // Planning files that are not the phase's own are left out of a merge in any case.
-    let planning = site.below_top().join(".planning").display().to_string();
+    let planning = site.project.planning_below_top();
     let own = format!("{planning}/phases/{}", dir.name);
     // These two are notes about the work, and are there before any work is.
     let notes =

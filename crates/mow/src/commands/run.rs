@@ -352,7 +352,7 @@ fn commit_planning(project: &Project, yes: bool, goes_on: bool) -> Result<(), Fa
     let ask = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"];
     let mut paths = vec![if goes_on { ".planning/phases" } else { ".planning" }.to_owned()];
     let answer = git.run(&[&ask[..], &[&paths[0]]].concat())?;
-    let top = project.repository.as_ref().map_or(&project.root, |repository| &repository.top);
+    let top = project.top();
     // What the run made ahead becomes part of a phase when that begins.
     let is_ahead = |name: &String| {
         goes_on && name.strip_prefix("?? ").is_some_and(|path| is_made_ahead(&top.join(path)))

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mow_testkit::field::{ALL, Field, Phase, kill, marked, phase, plan, task};
+use mow_testkit::field::{ALL, Field, Going, Phase, kill, marked, phase, plan, task};
 
 use super::{field, field_with};
 
@@ -166,9 +166,8 @@ fn a_folder_that_became_a_file_and_a_file_that_became_a_folder_are_undone() {
     assert_eq!((field.text("d").as_str(), field.text("e/x").as_str()), ("1\n", "1\n"));
 }
 
-/// Carries out a pair of which the first does something when the second's tasks are committed.
-#[track_caller]
-fn after_the_second(field: &Field, tasks: usize) -> String {
+/// Starts a pair of which the first does something when the second's tasks are committed.
+fn after_the_second(field: &Field, tasks: usize) -> Going {
     let lead = field.start(&ALL);
     field.reached("a");
     field.until("the second plan's tasks", || {
@@ -176,6 +175,11 @@ fn after_the_second(field: &Field, tasks: usize) -> String {
         (field.events().iter().filter(is_task).count() >= tasks).then_some(())
     });
     field.open("a");
+    lead
+}
+
+#[track_caller]
+fn comes_through(field: &Field, lead: Going) -> String {
     let (status, said) = lead.end();
     assert!(status.success(), "{said}");
     field.inspect();
@@ -188,7 +192,7 @@ fn what_an_agent_s_own_commit_takes_back_of_another_plan_is_brought_again() {
     let own = "echo a > a; git add a; git commit -q -m Mine";
     for takes in ["git rm -q --cached b", "git rm -q b"] {
         let field = field(&[pair(&format!("meet a\n{takes}; {own}"), "")]);
-        let said = after_the_second(&field, 1);
+        let said = comes_through(&field, after_the_second(&field, 1));
         assert!(
             said.contains("took back b, committed for plan 01-02; it is there again"),
             "{said}"
@@ -204,7 +208,7 @@ fn what_is_taken_back_to_something_between_is_brought_again() {
     let second = plan(vec![task("echo 1 > b"), task("echo 2 > b")]).changes(&["b"]);
     let first = plan(vec![task(&takes)]).changes(&["a"]);
     let field = field(&[phase("1", &[]).with(first).with(second)]);
-    after_the_second(&field, 2);
+    comes_through(&field, after_the_second(&field, 2));
     assert_eq!(field.text("b"), "2\n");
 }
 
@@ -213,15 +217,10 @@ fn what_is_taken_back_is_brought_again_by_the_next_worker() {
     let takes = "git rm -q --cached b; echo a > a; git add a; git commit -q -m Mine";
     let takes = format!("meet a\ntest -e ../../taken || {{ {takes}; touch ../../taken; meet c; }}");
     let field = field(&[pair(&takes, "")]);
-    let lead = field.start(&ALL);
-    field.reached("a");
-    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
-    field.open("a");
+    let lead = after_the_second(&field, 1);
     field.reached("c");
     marked(&field.run_id()).into_iter().for_each(kill);
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    field.inspect();
+    comes_through(&field, lead);
     assert_eq!(field.text("b"), "b\n");
 }
 
@@ -230,11 +229,7 @@ fn what_is_taken_back_is_brought_again_after_a_failure() {
     let takes = "git rm -q --cached b; echo a > a; git add a; git commit -q -m Mine; exit 1";
     let takes = format!("meet a\ntest -e ../../taken || {{ touch ../../taken; {takes}; }}");
     let field = field(&[pair(&takes, "")]);
-    let lead = field.start(&ALL);
-    field.reached("a");
-    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
-    field.open("a");
-    assert!(!lead.end().0.success());
+    assert!(!after_the_second(&field, 1).end().0.success());
     field.run_all();
     field.inspect();
     assert_eq!((field.text("a").as_str(), field.text("b").as_str()), ("a\n", "b\n"));
@@ -245,11 +240,7 @@ fn what_a_person_takes_back_stays_away() {
     let first = plan(vec![task("meet a\ntest -e ../../rain; echo a > a")]).changes(&["a"]);
     let second = plan(vec![task("echo b > b; echo c > c")]).changes(&["b", "c"]);
     let field = field(&[phase("1", &[]).with(first).with(second)]);
-    let lead = field.start(&ALL);
-    field.reached("a");
-    field.until_event("the second plan's task", |event| event["report"]["report"] == "task_done");
-    field.open("a");
-    assert!(!lead.end().0.success());
+    assert!(!after_the_second(&field, 1).end().0.success());
     field.git(&["-C", ".worktrees/p01", "rm", "-q", "c"]);
     field.git(&["-C", ".worktrees/p01", "commit", "-q", "-m", "I want no c"]);
     field.write("rain", "");

@@ -291,37 +291,25 @@ fn a_branch_that_was_cut_off_on_its_way_comes_to_its_end() {
     came_to_its_end(&field, &tip);
 }
 
-/// The lead of another project in the repository may be at it.
+/// What a dead lead was about to start has its lock for a moment, and looks like a lead; and the lead of
+/// another project in the repository may be at the same branch.
 #[test]
-fn a_branch_is_brought_to_its_end_by_one_at_a_time() {
-    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
-    let tip = cut_off(&field);
-    let lock = fs::File::open(field.top().join(".git/mow/locks/worktrees.lock")).unwrap();
-    lock.lock().unwrap();
-    let lead = field.start(&ALL);
-    waited_for(&field, &lock);
-    assert_eq!(field.text("long"), "1\n2\n3");
-    drop(lock);
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    came_to_its_end(&field, &tip);
-}
-
-/// What a dead lead was about to start has its lock for a moment, and looks like a lead.
-#[test]
-fn a_branch_that_was_cut_off_comes_to_its_end_first_when_the_lock_is_left() {
-    let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
-    let tip = cut_off(&field);
-    let lock = fs::File::open(field.top().join(".git/mow/locks/lead.lock")).unwrap();
-    lock.lock().unwrap();
-    let lead = field.start(&ALL);
-    waited_for(&field, &lock);
-    assert_eq!(field.text("long"), "1\n2\n3");
-    drop(lock);
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    assert!(said.contains("main was on its way to what a run did"), "{said}");
-    came_to_its_end(&field, &tip);
+fn a_branch_that_was_cut_off_comes_to_its_end_first_when_a_lock_is_let_go() {
+    for name in ["lead", "worktrees"] {
+        let field = field(&[sown("1", &[], "seq 1 100 > long\nmeet 1")]);
+        let tip = cut_off(&field);
+        let lock = field.top().join(format!(".git/mow/locks/{name}.lock"));
+        let lock = fs::File::open(lock).unwrap();
+        lock.lock().unwrap();
+        let lead = field.start(&ALL);
+        waited_for(&field, &lock);
+        assert_eq!(field.text("long"), "1\n2\n3");
+        drop(lock);
+        let (status, said) = lead.end();
+        assert!(status.success(), "{said}");
+        assert!(said.contains("main was on its way to what a run did"), "{said}");
+        came_to_its_end(&field, &tip);
+    }
 }
 
 #[test]
