@@ -1,40 +1,42 @@
-//! Banners and bars: lines drawn as pure functions of a text, a width and a colour level.
+//! Draws banners and progress bars as text.
 //!
-//! Without colours no escape sequence is ever in them.
+//! At [`ColorLevel::None`] the text never has an escape sequence.
 
 #[cfg(test)]
 mod tests;
 
-use crate::color::{self, BOLD, BOLD_END, INVERSE, Level, Pair, RESET, background, foreground};
-use crate::fit;
+use crate::color::{
+    self, BOLD, BOLD_END, ColorLevel, ColorPair, INVERSE, RESET, background, foreground,
+};
+use crate::text_width;
 
-/// The colours of the orchestrator's banner: red is nobody else's.
-pub const ORCHESTRATOR: Pair = Pair { fill: 196, text: 231 };
-/// What the orchestrator's banner says by default.
+/// The colours of the orchestrator's banner; no phase uses red.
+pub const ORCHESTRATOR: ColorPair = ColorPair { fill: 196, text: 231 };
+/// The default text of the orchestrator's banner.
 pub const ORCHESTRATOR_TEXT: &str = "MOW ORCHESTRATOR";
 
-/// Draws a text on a coloured line.
-pub fn banner(text: &str, pair: Pair, width: usize, level: Level) -> String {
-    let line = fit::pad(&format!(" {} ", fit::one_line(text)), width);
-    let Pair { fill, text } = pair;
+/// Draws a text on a coloured line that is at least `width` columns wide.
+pub fn banner(text: &str, pair: ColorPair, width: usize, level: ColorLevel) -> String {
+    let line = text_width::pad(&format!(" {} ", text_width::one_line(text)), width);
+    let ColorPair { fill, text } = pair;
     match level {
-        Level::None => line,
-        Level::Sixteen => format!("{BOLD}{INVERSE}{line}{RESET}"),
-        Level::Full => format!("{}{}{BOLD}{line}{RESET}", background(fill), foreground(text)),
+        ColorLevel::None => line,
+        ColorLevel::Sixteen => format!("{BOLD}{INVERSE}{line}{RESET}"),
+        ColorLevel::Full => format!("{}{}{BOLD}{line}{RESET}", background(fill), foreground(text)),
     }
 }
 
-/// Draws a text between caution stripes.
-pub fn error_banner(text: &str, width: usize, level: Level) -> String {
-    let text = fit::one_line(text);
+/// Draws an error text between black and yellow stripes.
+pub fn error_banner(text: &str, width: usize, level: ColorLevel) -> String {
+    let text = text_width::one_line(text);
     // Black on yellow and yellow on black.
     let (yellow, black) = match level {
-        Level::None => return fit::pad(&format!(" ⚠ {text} ⚠ "), width),
-        Level::Sixteen => ("\x1b[43m\x1b[30m".to_owned(), "\x1b[40m\x1b[33m".to_owned()),
-        Level::Full => (background(226) + &foreground(0), background(0) + &foreground(226)),
+        ColorLevel::None => return text_width::pad(&format!(" ⚠ {text} ⚠ "), width),
+        ColorLevel::Sixteen => ("\x1b[43m\x1b[30m".to_owned(), "\x1b[40m\x1b[33m".to_owned()),
+        ColorLevel::Full => (background(226) + &foreground(0), background(0) + &foreground(226)),
     };
     let text = format!(" ⚠  {text}  ⚠ ");
-    let room = width.saturating_sub(fit::width(&text));
+    let room = width.saturating_sub(text_width::width(&text));
     let stripes = |count: usize, first: &str, second: &str| -> String {
         (0..count).map(|i| format!("{} ", if i % 2 == 0 { first } else { second })).collect()
     };
@@ -43,28 +45,28 @@ pub fn error_banner(text: &str, width: usize, level: Level) -> String {
     format!("{left}{yellow}{BOLD}{text}{BOLD_END}{right}{RESET}")
 }
 
-/// A bar that shows how far something is.
+/// A progress bar.
 #[derive(Clone, Copy, Debug)]
-pub struct Bar {
-    /// From 0 to 100; what lies outside counts as the nearer end.
+pub struct ProgressBar {
+    /// The progress from 0 to 100; other values are clamped.
     pub percent: f64,
-    /// The cells between the brackets.
+    /// The number of cells between the brackets.
     pub cells: usize,
-    /// Whether it stands still.
+    /// Whether the work is blocked; the filled part is then drawn hatched.
     pub blocked: bool,
-    /// The colour of the filled part.
+    /// The colour of the filled part; `None` for the default colour.
     pub color: Option<u8>,
 }
 
-impl Bar {
-    /// Draws the bar.
-    pub fn draw(&self, level: Level) -> String {
+impl ProgressBar {
+    /// Draws the bar with brackets: `[██░░]`.
+    pub fn draw(&self, level: ColorLevel) -> String {
         let share = self.percent.clamp(0.0, 100.0) / 100.0;
-        // A number that is none makes an empty bar: such a cast saturates at zero.
+        // NaN gives an empty bar, because a cast from NaN to an integer is zero.
         let filled = ((share * self.cells as f64).round() as usize).min(self.cells);
         let fill = if self.blocked { "▒" } else { "█" }.repeat(filled);
         let fill = match self.color {
-            Some(color) if filled > 0 => color::painted(&fill, color, level),
+            Some(color) if filled > 0 => color::paint(&fill, color, level),
             _ => fill,
         };
         let mut bar = String::with_capacity(fill.len() + 3 * self.cells + 2);

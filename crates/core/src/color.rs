@@ -1,30 +1,30 @@
-//! Colours as values: how many a terminal has, and which one belongs to a phase.
+//! Chooses how many colours a terminal gets and which colours belong to a phase.
 //!
-//! Nothing here asks the environment or prints; the sequences are text that the caller may write.
-//! Start with [`Level::of`] and [`of_phase`].
+//! Nothing here reads the environment or prints. Escape sequences are returned as text.
+//! Start with [`ColorLevel::detect`] and [`phase_colors`].
 
 #[cfg(test)]
 mod tests;
 
 use crate::phase::PhaseNumber;
 
-/// How many colours may be used.
+/// Which escape sequences may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// None at all, and no other sequences either.
+pub enum ColorLevel {
+    /// No colours and no other escape sequences.
     None,
-    /// The basic ones: bold, inverse and eight colours.
+    /// Bold, inverse and eight basic colours.
     Sixteen,
-    /// The palette of 256.
+    /// The palette of 256 colours.
     Full,
 }
 
-/// What the world says about colours.
+/// The settings of the environment that decide about colours.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Surroundings<'a> {
-    /// Whether `NO_COLOR` is set, to whatever value.
+pub struct ColorEnvironment<'a> {
+    /// Whether `NO_COLOR` is set, to any value.
     pub no_color: bool,
-    /// Whether `FORCE_COLOR` is set, to whatever value.
+    /// Whether `FORCE_COLOR` is set, to any value.
     pub force_color: bool,
     /// Whether standard output is a terminal.
     pub is_terminal: bool,
@@ -32,34 +32,36 @@ pub struct Surroundings<'a> {
     pub term: &'a str,
 }
 
-impl Level {
-    /// Decides how many colours may be used: a refusal wins, then a demand, then the terminal.
-    pub fn of(around: Surroundings<'_>) -> Self {
-        let is_rich = around.term.contains("256color") || around.term.contains("truecolor");
-        match around {
-            Surroundings { no_color: true, .. } => Self::None,
-            Surroundings { force_color: true, .. } => Self::Full,
-            Surroundings { is_terminal: false, .. } => Self::None,
-            _ if is_rich => Self::Full,
+impl ColorLevel {
+    /// Chooses the level: `NO_COLOR` wins over `FORCE_COLOR`, which wins over the terminal.
+    pub fn detect(environment: ColorEnvironment<'_>) -> Self {
+        let has_256_colors =
+            environment.term.contains("256color") || environment.term.contains("truecolor");
+        match environment {
+            ColorEnvironment { no_color: true, .. } => Self::None,
+            ColorEnvironment { force_color: true, .. } => Self::Full,
+            ColorEnvironment { is_terminal: false, .. } => Self::None,
+            _ if has_256_colors => Self::Full,
             _ => Self::Sixteen,
         }
     }
 }
 
-/// A colour to fill with and one to write on it, by their numbers in the palette of 256.
+/// A background colour and a text colour, as indices into the palette of 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// The colour of the phase.
+pub struct ColorPair {
+    /// The background colour.
     pub fill: u8,
-    /// The colour of text on it.
+    /// A text colour that is readable on `fill`.
     pub text: u8,
 }
 
-/// What events without a phase are written in.
-pub const NO_PHASE: u8 = 250;
-/// What pins without a phase are written in.
-pub const NO_PHASE_PIN: u8 = 226;
+/// The text colour of events without a phase.
+pub const NO_PHASE_COLOR: u8 = 250;
+/// The text colour of pins without a phase.
+pub const NO_PHASE_PIN_COLOR: u8 = 226;
 
+/// The (fill, text) colours that phases take in turn.
 const PALETTE: [(u8, u8); 12] = [
     (33, 231),
     (37, 231),
@@ -75,45 +77,45 @@ const PALETTE: [(u8, u8); 12] = [
     (39, 16),
 ];
 
-/// Returns the colours of a phase, told by the integer in front of its number.
-pub fn of_phase(number: &PhaseNumber) -> Pair {
+/// Returns the colours of a phase; they depend only on the first integer of its number.
+pub fn phase_colors(number: &PhaseNumber) -> ColorPair {
     let (fill, text) = PALETTE[number.major() as usize % PALETTE.len()];
-    Pair { fill, text }
+    ColorPair { fill, text }
 }
 
-/// Makes what follows bold.
+/// Starts bold text.
 pub const BOLD: &str = "\x1b[1m";
 /// Ends [`BOLD`].
 pub const BOLD_END: &str = "\x1b[22m";
-/// Swaps the colours of what follows.
+/// Swaps foreground and background of the text that follows.
 pub const INVERSE: &str = "\x1b[7m";
 /// Ends a foreground colour.
 pub const FOREGROUND_END: &str = "\x1b[39m";
-/// Ends everything.
+/// Ends all colours and styles.
 pub const RESET: &str = "\x1b[0m";
 
-/// Returns the sequence that sets the colour of text.
+/// Returns the escape sequence that sets the text colour.
 pub fn foreground(color: u8) -> String {
     format!("\x1b[38;5;{color}m")
 }
 
-/// Returns the sequence that sets the colour behind text.
+/// Returns the escape sequence that sets the background colour.
 pub fn background(color: u8) -> String {
     format!("\x1b[48;5;{color}m")
 }
 
-/// Returns a text in a colour of the full palette; unchanged where there is none.
-pub fn painted(text: &str, color: u8, level: Level) -> String {
+/// Colours a text with the full palette; returns it unchanged at lower levels.
+pub fn paint(text: &str, color: u8, level: ColorLevel) -> String {
     match level {
-        Level::Full => format!("{}{text}{FOREGROUND_END}", foreground(color)),
-        Level::None | Level::Sixteen => text.to_owned(),
+        ColorLevel::Full => format!("{}{text}{FOREGROUND_END}", foreground(color)),
+        ColorLevel::None | ColorLevel::Sixteen => text.to_owned(),
     }
 }
 
-/// Returns a text in bold; unchanged where there are no sequences.
-pub fn bold(text: &str, level: Level) -> String {
+/// Makes a text bold; returns it unchanged at [`ColorLevel::None`].
+pub fn bold(text: &str, level: ColorLevel) -> String {
     match level {
-        Level::None => text.to_owned(),
-        Level::Sixteen | Level::Full => format!("{BOLD}{text}{BOLD_END}"),
+        ColorLevel::None => text.to_owned(),
+        ColorLevel::Sixteen | ColorLevel::Full => format!("{BOLD}{text}{BOLD_END}"),
     }
 }

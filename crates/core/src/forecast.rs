@@ -1,144 +1,147 @@
-//! How long a roadmap takes: one phase at a time, by waves, and with each kind of look-ahead.
+//! Simulates how long a roadmap takes: sequentially, by waves, and with each kind of look-ahead.
 //!
-//! A phase takes as long as its weight says, and a given part of that for research and for planning.
-//! Phases start the way [`crate::lead`] starts them. Nothing is known here about files that phases
-//! share, about failures or about people who answer late.
+//! The time of a phase is proportional to its weight; fixed shares of it are research and planning.
+//! Phases start in the same order as in [`crate::lead`]. The simulation ignores files that phases
+//! share, failures, and people who answer late.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::graph::{Cyclic, Graph};
+use crate::graph::{CycleError, Graph};
 use crate::stage::Lookahead;
 
-/// How many phases that wait are looked at for one to take ahead.
-const LOOKED_AT_MAX: usize = 64;
+/// The most waiting phases that are considered for look-ahead at a time.
+const CANDIDATES_MAX: usize = 64;
 
-/// The time of a phase of weight one.
-pub const UNIT: u64 = 100;
+/// The time units that a phase of weight one takes.
+pub const TIME_PER_WEIGHT: u64 = 100;
 
-/// The parts of a phase's time that can be spent ahead, in percent.
+/// The shares of a phase's time that look-ahead can do early, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shares {
+pub struct AheadShares {
     /// Discussion and research.
     pub research: u64,
     /// Planning.
     pub plan: u64,
 }
 
-/// How a roadmap is gone through.
+/// The settings of a run to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// The most phases at a time.
+pub struct ForecastPolicy {
+    /// The most phases and look-aheads that run at the same time.
     pub workers: usize,
-    /// What is done ahead.
+    /// How much is done before the dependencies of a phase are merged.
     pub lookahead: Lookahead,
-    /// Whether a phase is merged at once and not with its wave.
+    /// Whether a finished phase is merged at once; otherwise its whole wave is merged together.
     pub merge_at_once: bool,
 }
 
-/// The unfinished phases of a roadmap.
+/// The unfinished phases of a roadmap, ready for simulation.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    jobs: Vec<Job>,
-    shares: Shares,
-    /// How many phases each wave has.
+    jobs: Vec<PhaseJob>,
+    shares: AheadShares,
+    /// The number of phases in each wave.
     waves: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
-struct Job {
+struct PhaseJob {
     weight: u64,
-    after: Vec<usize>,
-    before: Vec<usize>,
+    /// The unfinished phases that this one depends on.
+    dependencies: Vec<usize>,
+    /// The unfinished phases that depend on this one.
+    dependents: Vec<usize>,
     wave: usize,
 }
 
 impl Forecast {
-    /// Takes the unfinished phases of a graph, each with a weight.
+    /// Takes the unfinished phases of a graph; `weight` gives the relative length of each.
     pub fn new(
         graph: &Graph,
         weight: impl Fn(usize) -> u64,
-        shares: Shares,
-    ) -> Result<Self, &Cyclic> {
+        shares: AheadShares,
+    ) -> Result<Self, &CycleError> {
         graph.waves()?;
         let waves = graph.unfinished_waves();
         let mut places = vec![None; graph.nodes().len()];
         for (place, index) in waves.iter().flatten().enumerate() {
             places[*index] = Some(place);
         }
-        let known = |all: &[usize]| all.iter().filter_map(|index| places[*index]).collect();
+        let indices = |all: &[usize]| all.iter().filter_map(|index| places[*index]).collect();
         let numbered = waves.iter().enumerate();
         let jobs = numbered.flat_map(|(wave, all)| all.iter().map(move |index| (wave, *index)));
-        let jobs = jobs.map(|(wave, index)| Job {
+        let jobs = jobs.map(|(wave, index)| PhaseJob {
             weight: weight(index).max(1),
-            after: known(graph.dependencies(index)),
-            before: known(graph.dependents(index)),
+            dependencies: indices(graph.dependencies(index)),
+            dependents: indices(graph.dependents(index)),
             wave,
         });
         Ok(Self { jobs: jobs.collect(), shares, waves: waves.iter().map(Vec::len).collect() })
     }
 
-    /// Returns how many phases there are.
+    /// Returns the number of unfinished phases.
     pub fn phases(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Returns the time that the phases take one after the other.
+    /// Returns the time if all phases run one after the other.
     pub fn sequential(&self) -> u64 {
-        self.jobs.iter().map(|job| job.weight * UNIT).sum()
+        self.jobs.iter().map(|job| job.weight * TIME_PER_WEIGHT).sum()
     }
 
     /// Returns the time until the last phase is merged.
-    pub fn makespan(&self, way: Way) -> u64 {
-        let mut play = Play::new(self, way);
-        while play.go_on() {}
-        play.now
+    pub fn makespan(&self, policy: ForecastPolicy) -> u64 {
+        let mut simulation = Simulation::new(self, policy);
+        while simulation.advance() {}
+        simulation.now
     }
 }
 
-/// What comes to its end.
+/// A step that finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    /// A look-ahead.
+enum Finished {
+    /// The look-ahead of a phase.
     Ahead(usize),
-    /// The plans of a phase at work.
+    /// The planning of a running phase.
     Plans(usize),
-    /// A phase.
+    /// All work of a phase.
     Phase(usize),
 }
 
-/// A roadmap that is gone through in thought.
-struct Play<'a> {
-    all: &'a Forecast,
-    way: Way,
+/// The state of a simulated run.
+struct Simulation<'a> {
+    forecast: &'a Forecast,
+    policy: ForecastPolicy,
     now: u64,
-    ends: BTreeSet<(u64, End)>,
+    ends: BTreeSet<(u64, Finished)>,
     busy: usize,
-    /// Phases that wait with nothing in front of them, and others that could be taken ahead.
+    /// Waiting phases without unmet dependencies, and waiting phases for which look-ahead is
+    /// possible.
     ready: BTreeSet<usize>,
     candidates: BTreeSet<usize>,
     unmet: Vec<usize>,
-    /// Whether a look-ahead of the phase is under way.
+    /// Whether a look-ahead for the phase is running.
     ahead: Vec<bool>,
     researched: Vec<bool>,
     drafted: Vec<bool>,
-    /// Whether the plans of the phase can be built on.
+    /// Whether the plans of the phase are final enough for plans of its dependents.
     planned: Vec<bool>,
-    /// Phases that were taken ahead and wait for their turn.
+    /// Phases with a look-ahead, running or finished, that have not started yet.
     pending: BTreeSet<usize>,
     complete: Vec<Vec<usize>>,
 }
 
-impl<'a> Play<'a> {
-    fn new(all: &'a Forecast, way: Way) -> Self {
-        let count = all.jobs.len();
-        let unmet: Vec<_> = all.jobs.iter().map(|job| job.after.len()).collect();
+impl<'a> Simulation<'a> {
+    fn new(forecast: &'a Forecast, policy: ForecastPolicy) -> Self {
+        let count = forecast.jobs.len();
+        let unmet: Vec<_> = forecast.jobs.iter().map(|job| job.dependencies.len()).collect();
         let (ready, candidates) = (0..count).partition(|job| unmet[*job] == 0);
-        let mut play = Self {
-            all,
-            way,
+        let mut simulation = Self {
+            forecast,
+            policy,
             now: 0,
             ends: BTreeSet::new(),
             busy: 0,
@@ -150,19 +153,19 @@ impl<'a> Play<'a> {
             drafted: vec![false; count],
             planned: vec![false; count],
             pending: BTreeSet::new(),
-            complete: vec![Vec::new(); all.waves.len()],
+            complete: vec![Vec::new(); forecast.waves.len()],
         };
-        play.start();
-        play
+        simulation.start();
+        simulation
     }
 
-    /// Lets the next thing come to its end; returns whether there was one.
-    fn go_on(&mut self) -> bool {
+    /// Finishes the next step; returns false when there is none.
+    fn advance(&mut self) -> bool {
         let Some((at, end)) = self.ends.pop_first() else { return false };
         self.now = at;
         match end {
-            End::Plans(job) => self.planned[job] = true,
-            End::Ahead(job) => {
+            Finished::Plans(job) => self.planned[job] = true,
+            Finished::Ahead(job) => {
                 self.busy -= 1;
                 self.ahead[job] = false;
                 self.planned[job] |= self.drafted[job];
@@ -170,7 +173,7 @@ impl<'a> Play<'a> {
                     if self.unmet[job] == 0 { &mut self.ready } else { &mut self.candidates };
                 waiting.insert(job);
             }
-            End::Phase(job) => {
+            Finished::Phase(job) => {
                 self.busy -= 1;
                 self.merge(job);
             }
@@ -179,16 +182,17 @@ impl<'a> Play<'a> {
         true
     }
 
+    /// Merges a finished phase, or its wave if it is the last of it, and unblocks its dependents.
     fn merge(&mut self, job: usize) {
-        let wave = self.all.jobs[job].wave;
+        let wave = self.forecast.jobs[job].wave;
         self.complete[wave].push(job);
-        let is_closed = self.complete[wave].len() == self.all.waves[wave];
-        let merged = match (self.way.merge_at_once, is_closed) {
+        let is_wave_complete = self.complete[wave].len() == self.forecast.waves[wave];
+        let merged = match (self.policy.merge_at_once, is_wave_complete) {
             (true, _) => vec![job],
             (false, true) => self.complete[wave].clone(),
             (false, false) => Vec::new(),
         };
-        for next in merged.iter().flat_map(|job| &self.all.jobs[*job].before) {
+        for next in merged.iter().flat_map(|job| &self.forecast.jobs[*job].dependents) {
             self.unmet[*next] -= 1;
             if self.unmet[*next] == 0 {
                 self.candidates.remove(next);
@@ -200,25 +204,29 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Fills the free places: phases that can start first, then look-aheads.
+    /// Fills the free worker slots: ready phases first, then look-aheads.
     fn start(&mut self) {
-        while self.busy < self.way.workers.max(1) {
-            let shares = self.all.shares;
+        while self.busy < self.policy.workers.max(1) {
+            let shares = self.forecast.shares;
             if let Some(job) = self.ready.pop_first() {
-                let weight = self.all.jobs[job].weight;
+                let weight = self.forecast.jobs[job].weight;
                 let research = if self.researched[job] { 0 } else { shares.research };
                 let plan = if self.drafted[job] { 0 } else { shares.plan };
-                let rest = UNIT.saturating_sub(shares.research + shares.plan);
-                self.ends.insert((self.now + weight * (research + plan), End::Plans(job)));
-                self.ends.insert((self.now + weight * (research + plan + rest), End::Phase(job)));
-            } else if let Some((job, drafts)) = self.next_ahead() {
+                let rest = TIME_PER_WEIGHT.saturating_sub(shares.research + shares.plan);
+                self.ends.insert((self.now + weight * (research + plan), Finished::Plans(job)));
+                self.ends
+                    .insert((self.now + weight * (research + plan + rest), Finished::Phase(job)));
+            } else if let Some((job, drafts)) = self.next_lookahead() {
                 self.candidates.remove(&job);
                 self.pending.insert(job);
                 self.ahead[job] = true;
                 let research = if self.researched[job] { 0 } else { shares.research };
                 let share = research + if drafts { shares.plan } else { 0 };
                 (self.researched[job], self.drafted[job]) = (true, drafts);
-                self.ends.insert((self.now + self.all.jobs[job].weight * share, End::Ahead(job)));
+                self.ends.insert((
+                    self.now + self.forecast.jobs[job].weight * share,
+                    Finished::Ahead(job),
+                ));
             } else {
                 return;
             }
@@ -226,16 +234,18 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Returns what to take ahead, and whether its plans are drafted.
-    fn next_ahead(&self) -> Option<(usize, bool)> {
-        let is_full = self.pending.len() >= 2 * self.way.workers.max(1);
-        self.candidates.iter().take(LOOKED_AT_MAX).find_map(|job| {
+    /// Returns the next phase for look-ahead, and whether its plans are drafted too.
+    fn next_lookahead(&self) -> Option<(usize, bool)> {
+        let is_full = self.pending.len() >= 2 * self.policy.workers.max(1);
+        self.candidates.iter().take(CANDIDATES_MAX).find_map(|job| {
             if is_full && !self.pending.contains(job) {
                 return None;
             }
-            let is_known = self.all.jobs[*job].after.iter().all(|other| self.planned[*other]);
-            let drafts = self.way.lookahead == Lookahead::Plan && is_known && !self.drafted[*job];
-            let researches = self.way.lookahead != Lookahead::Off && !self.researched[*job];
+            let is_plannable =
+                self.forecast.jobs[*job].dependencies.iter().all(|other| self.planned[*other]);
+            let drafts =
+                self.policy.lookahead == Lookahead::Plan && is_plannable && !self.drafted[*job];
+            let researches = self.policy.lookahead != Lookahead::Off && !self.researched[*job];
             (drafts || researches).then_some((*job, drafts))
         })
     }

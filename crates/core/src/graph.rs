@@ -1,9 +1,9 @@
-//! The roadmap as a graph: what waits for what, what may run now, and how wide it gets.
+//! The dependency graph of a roadmap: waves, ready and blocked phases, the critical path.
 //!
-//! A phase is known by its place in the document, because numbering may start over with each
-//! milestone. Everything is computed once, in time linear in phases and references, and without
-//! recursion, so that a chain of any length is safe. Nothing here decides what *will* run; that is
-//! the lead's business.
+//! A phase is identified by its index in the document, because numbering may restart in each
+//! milestone. Everything is computed once, in time linear in phases and references. There is no
+//! recursion, so a chain of any length is safe. The graph does not decide which phases run; the
+//! [`lead`](crate::lead) does.
 
 use std::collections::BTreeSet;
 
@@ -13,58 +13,58 @@ pub mod draw;
 mod order;
 mod resolve;
 
-pub use order::{Cycle, Cyclic};
-pub use resolve::Reference;
+pub use order::{Cycle, CycleError};
+pub use resolve::UnresolvedRef;
 
 use order::Layers;
-use resolve::Resolved;
+use resolve::NonEdges;
 
-/// A phase as the graph needs it.
+/// The input of the graph for one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode {
-    /// The number references use.
+    /// The number by which other phases refer to this one.
     pub number: PhaseNumber,
-    /// Which block of the numbering the phase belongs to.
+    /// The numbering block of the phase; a new block starts where numbering restarts.
     pub block: usize,
-    /// Whether the phase is finished.
+    /// Whether the phase is finished; a finished phase blocks no other phase.
     pub done: bool,
     /// Phases that must be finished before this one starts.
     pub depends_on: Vec<PhaseNumber>,
-    /// Phases this one may run beside: advice, never an edge.
+    /// Phases that may run in parallel with this one: advice, never an edge.
     pub parallel_with: Vec<PhaseNumber>,
 }
 
-/// Edges in both directions, each list in document order and free of repetition.
+/// Edges in both directions; each list is in document order and has no duplicates.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     dependencies: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
 }
 
-/// The phases of a roadmap and what they wait for.
+/// The phases of a roadmap and their dependencies.
 ///
-/// Phases are named by their index in the list the graph was made from.
+/// Phases are identified by their index in the list that was passed to [`Graph::new`].
 #[derive(Clone, Debug)]
 pub struct Graph {
     nodes: Vec<GraphNode>,
     edges: Edges,
-    resolved: Resolved,
+    non_edges: NonEdges,
     all: Layers,
     unfinished: Layers,
-    cyclic: Option<Cyclic>,
+    cyclic: Option<CycleError>,
 }
 
 impl Graph {
     /// Builds the graph from phases in document order.
     ///
-    /// `archived` holds numbers of phases that live outside this roadmap; a reference to one of
-    /// them is satisfied and no cause for a warning.
+    /// `archived` has the numbers of phases outside this roadmap. A reference to one of them counts
+    /// as satisfied and causes no warning.
     pub fn new(nodes: Vec<GraphNode>, archived: &BTreeSet<PhaseNumber>) -> Self {
-        let (edges, resolved) = resolve::resolve(&nodes, archived);
+        let (edges, non_edges) = resolve::resolve(&nodes, archived);
         let all = order::layers(&edges, |_| true);
         let unfinished = order::layers(&edges, |index| !nodes[index].done);
-        let cyclic = order::explain(&nodes, &edges, &all.stuck);
-        Self { nodes, edges, resolved, all, unfinished, cyclic }
+        let cyclic = order::find_cycles(&nodes, &edges, &all.stuck);
+        Self { nodes, edges, non_edges, all, unfinished, cyclic }
     }
 
     /// Returns the phases in document order.
@@ -72,40 +72,41 @@ impl Graph {
         &self.nodes
     }
 
-    /// Returns the phases of this roadmap that `index` waits for, in document order.
+    /// Returns the phases of this roadmap that `index` depends on, in document order.
     pub fn dependencies(&self, index: usize) -> &[usize] {
         &self.edges.dependencies[index]
     }
 
-    /// Returns the phases that wait for `index`, in document order.
+    /// Returns the phases that depend on `index`, in document order.
     pub fn dependents(&self, index: usize) -> &[usize] {
         &self.edges.dependents[index]
     }
 
-    /// Returns the phases of this roadmap that `index` says it may run beside.
+    /// Returns the phases of this roadmap that may run in parallel with `index`, as `index`
+    /// declares.
     pub fn parallel_with(&self, index: usize) -> &[usize] {
-        &self.resolved.parallel[index]
+        &self.non_edges.parallel[index]
     }
 
-    /// Returns references to phases nobody knows; they count as satisfied.
-    pub fn missing_refs(&self) -> &[Reference] {
-        &self.resolved.missing
+    /// Returns references to phases that do not exist; they count as satisfied.
+    pub fn missing_refs(&self) -> &[UnresolvedRef] {
+        &self.non_edges.missing
     }
 
     /// Returns references to phases of archived milestones; they count as satisfied.
-    pub fn archived_refs(&self) -> &[Reference] {
-        &self.resolved.archived
+    pub fn archived_refs(&self) -> &[UnresolvedRef] {
+        &self.non_edges.archived
     }
 
-    /// Returns the phases that named themselves as a dependency; the reference is dropped.
+    /// Returns the phases that depend on themselves; the reference is ignored.
     pub fn self_refs(&self) -> &[usize] {
-        &self.resolved.selves
+        &self.non_edges.self_refs
     }
 
-    /// Returns the topological generations of all phases, finished ones included.
+    /// Returns the waves (topological generations) of all phases, finished ones included.
     ///
-    /// The first wave depends on nothing; inside a wave stands document order.
-    pub fn waves(&self) -> Result<&[Vec<usize>], &Cyclic> {
+    /// Phases of the first wave have no dependencies. A wave is in document order.
+    pub fn waves(&self) -> Result<&[Vec<usize>], &CycleError> {
         self.cyclic.as_ref().map_or(Ok(&self.all.waves), Err)
     }
 
@@ -119,7 +120,7 @@ impl Graph {
         self.pending().filter(|&index| self.waiting_on(index).next().is_none()).collect()
     }
 
-    /// Returns the unfinished phases that must wait, each with the phases it waits for.
+    /// Returns the unfinished phases with unfinished dependencies, each with those dependencies.
     pub fn blocked(&self) -> Vec<(usize, Vec<usize>)> {
         self.pending()
             .map(|index| (index, self.waiting_on(index).collect::<Vec<_>>()))
@@ -127,26 +128,26 @@ impl Graph {
             .collect()
     }
 
-    /// Returns the generations of the unfinished phases, finished dependencies taken as met.
+    /// Returns the waves of the unfinished phases; finished dependencies count as met.
     ///
-    /// Phases on a cycle, and those behind one, belong to no generation.
+    /// Phases on a cycle, and phases that depend on one, belong to no wave.
     pub fn unfinished_waves(&self) -> &[Vec<usize>] {
         &self.unfinished.waves
     }
 
-    /// Returns a longest chain of unfinished phases, in the order they must run.
+    /// Returns a longest chain of unfinished phases, in the order in which they must run.
     ///
-    /// Every phase is taken to last equally long. Of several such chains the one that comes first
-    /// in the document, seen from its end, is chosen.
+    /// All phases count as equally long. Of several longest chains, the one whose last phase comes
+    /// first in the document is chosen; ties before it are broken the same way.
     pub fn critical_path(&self) -> Vec<usize> {
         let waves = &self.unfinished.waves;
         let Some(&last) = waves.last().and_then(|wave| wave.first()) else { return Vec::new() };
         let mut path = vec![last];
         let mut at = last;
         for wave in waves.iter().rev().skip(1) {
-            // A phase stands in a generation because some dependency stands in the one before.
-            let before = |dependency: &&usize| wave.binary_search(dependency).is_ok();
-            let Some(&next) = self.dependencies(at).iter().find(before) else { break };
+            // A phase is in a wave because one of its dependencies is in the wave before.
+            let is_in_wave = |dependency: &&usize| wave.binary_search(dependency).is_ok();
+            let Some(&next) = self.dependencies(at).iter().find(is_in_wave) else { break };
             path.push(next);
             at = next;
         }
@@ -154,12 +155,12 @@ impl Graph {
         path
     }
 
-    /// Returns how many unfinished phases may at most run at the same time, wave by wave.
+    /// Returns the size of the largest unfinished wave: the most phases that can run at once.
     pub fn widest_wave(&self) -> usize {
         self.unfinished.waves.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Returns how many times faster than one after another the unfinished phases can run at best.
+    /// Returns the best possible speedup over running the unfinished phases one after another.
     pub fn speedup_bound(&self) -> f64 {
         let waves = &self.unfinished.waves;
         if waves.is_empty() {

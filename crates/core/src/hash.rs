@@ -1,4 +1,4 @@
-//! SHA-256: names for what was frozen or printed, and the one-way step of seals.
+//! SHA-256 digests: content ids of frozen plans and printed output, and the hash of seals.
 
 #[cfg(test)]
 mod tests;
@@ -7,17 +7,17 @@ use sha2::{Digest, Sha256};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Returns the hash of some bytes.
+/// Returns the SHA-256 digest of some bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// Returns the hash of some bytes as text.
+/// Returns the SHA-256 digest of some bytes as 64 lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&hex_bytes(bytes)).into_owned()
 }
 
-/// The same, as the bytes of that text: seals take thousands of steps.
+/// Returns the bytes of [`hex`] without an allocation, because seals hash thousands of times.
 pub(crate) fn hex_bytes(bytes: &[u8]) -> [u8; 64] {
     let mut text = [0; 64];
     for (pair, byte) in text.chunks_exact_mut(2).zip(sha256(bytes)) {

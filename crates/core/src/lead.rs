@@ -1,65 +1,66 @@
-//! The lead of a run: which phase starts when, what is merged, who is asked.
+//! The scheduler of a run: decides which phase starts when, what is merged, and what people are asked.
 //!
-//! All of it is a fold over events, so that a journal read again gives the same state. The lead is
-//! the only one who gives a phase to a worker: it counts the attempts, and what an older attempt
-//! still says changes nothing. Start with [`Status`], then `decide.rs` (what an input means) and
-//! `schedule.rs` (what may happen next).
+//! The state is a fold over events, so that replaying a journal gives the same state. Only the lead
+//! assigns phases to workers. It numbers the attempts, and ignores reports of older attempts. Start
+//! with [`Status`], then read `decide.rs` (reactions to inputs) and `schedule.rs` (what happens next).
 
-mod ahead;
 mod apply;
 mod audit;
 mod command;
+mod conflicted_file;
 mod decide;
 mod event;
 mod failure;
 mod index;
+mod lookahead;
 mod overlap;
-mod reread;
+mod roadmap_change;
 mod schedule;
+mod state;
 #[cfg(test)]
 mod tests;
-pub(crate) mod words;
+pub(crate) mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, ItemKind};
+use crate::inbox::{InboxItem, QuestionKind};
 use crate::machine::{Decision, Machine};
-use crate::money::{Budget, Money};
+use crate::money::{Budget, Spending};
 use crate::phase::PhaseNumber;
-use crate::report::{Halt, Report};
-use crate::stage::{Lookahead, Stage};
-use crate::touch::Owners;
+use crate::stage::Lookahead;
 
-pub use event::{Clash, Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, Scope};
+pub use conflicted_file::ConflictedFile;
+pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, RunScope};
+pub use state::{EffectsInFlight, Inbox, PhaseIndex, PhaseState, RunTarget, StartGate};
 
-/// A name of a commit.
+/// A commit id in hexadecimal.
 pub type Commit = String;
 
-/// What a run is told about how to go.
+/// The limits and switches of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The most workers at a time.
+    /// The most workers that run at a time.
     pub max_workers: usize,
-    /// How many failed phases stop the run; 0 for never.
+    /// After how many failed phases no more are started; 0 for never.
     pub circuit_breaker: u32,
-    /// Whether a phase is merged at once and not with its wave.
+    /// Whether a phase is merged as soon as it is complete, and not together with its wave.
     pub merge_at_once: bool,
-    /// How often a worker that died is started again without any progress.
+    /// How often a worker that died is restarted without progress in between.
     pub restarts_max: u32,
-    /// The time between two starts.
+    /// The time between two starts, in milliseconds.
     pub stagger_ms: u64,
-    /// The most agents at a time, over all workers.
+    /// The most agents that run at a time, over all workers.
     #[serde(default = "max_agents")]
     pub max_agents: usize,
-    /// Whether phases that change the same files may be at work at the same time.
+    /// Whether phases that change the same files may run at the same time.
     #[serde(default)]
     pub force: bool,
-    /// What may be done of a phase that waits for others.
+    /// Which stages of a phase may run while its dependencies are not merged.
     #[serde(default)]
     pub lookahead: Lookahead,
-    /// What it may cost.
+    /// The most that the run may use.
     #[serde(default, skip_serializing_if = "Budget::is_none")]
     pub budget: Budget,
 }
@@ -84,38 +85,38 @@ impl Default for Settings {
     }
 }
 
-/// Where a phase stands in a run.
+/// The status of a phase in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun, or to be begun again: it waits for its dependencies or for a slot.
+    /// The phase waits for its dependencies or for a slot, before the first or the next attempt.
     Waiting,
-    /// Its worktree is being made.
+    /// The worktree is being created.
     Preparing,
-    /// Its worker is being started.
+    /// The worker is being started.
     Starting,
-    /// Its worker is at work.
+    /// The worker runs.
     Running,
-    /// Its worker is being ended.
+    /// The worker is being killed, or the documents of its look-ahead are being collected.
     Ending,
-    /// It waits for a person, without a worker.
+    /// The phase waits for an answer, without a worker.
     Parked,
-    /// A person made it rest.
+    /// A person paused the phase.
     Paused,
-    /// Its worker is done; it waits for its merge.
+    /// The work is done; the phase waits for its merge.
     Complete,
-    /// It is being merged.
+    /// The phase is being merged.
     Merging,
-    /// Its work is in the target.
+    /// The target ref contains the work.
     Merged,
-    /// It could not be done.
+    /// The phase failed.
     Failed,
-    /// A person does not want it any more.
+    /// A person cancelled the phase, or it left the roadmap.
     Cancelled,
 }
 
 impl Status {
-    /// Returns its name.
+    /// Returns the name that JSON output and messages use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -133,22 +134,22 @@ impl Status {
         }
     }
 
-    /// Returns whether it takes one of the slots for workers.
+    /// Returns whether the phase occupies one of the slots for workers.
     pub fn holds_slot(self) -> bool {
         matches!(self, Self::Preparing | Self::Starting | Self::Running | Self::Ending)
     }
 
-    /// Returns whether nothing is left to do about it.
+    /// Returns whether nothing is left to do for the phase.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Merged | Self::Cancelled)
     }
 
-    /// Returns whether it will not move without a person.
+    /// Returns whether only a person can move the phase on.
     pub fn is_halted(self) -> bool {
         matches!(self, Self::Parked | Self::Paused | Self::Failed | Self::Cancelled)
     }
 
-    /// Returns whether a phase may go from this status to another.
+    /// Returns whether a phase may change from this status to another.
     pub fn may_become(self, to: Self) -> bool {
         use Status::{
             Cancelled, Complete, Ending, Failed, Merged, Merging, Parked, Paused, Preparing,
@@ -172,277 +173,103 @@ impl Status {
     }
 }
 
-/// A phase in a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Track {
-    /// What the roadmap says.
-    pub spec: PhaseSpec,
-    /// Where it stands.
-    pub status: Status,
-    /// Why it stands there.
-    pub why: String,
-    /// Since when, in milliseconds since 1970.
-    pub since: u64,
-    /// When its first worker started.
-    pub started: Option<u64>,
-    /// The last attempt that was begun; 0 before the first.
-    pub attempt: u32,
-    /// Attempts since the last progress whose worker died.
-    pub deaths: u32,
-    /// The stage that its worker is in.
-    pub stage: Option<Stage>,
-    /// Plans that are complete, and all.
-    pub plans: (usize, usize),
-    /// The plans that it is at, with their tasks: how many are done, and all.
-    pub at: BTreeMap<String, (usize, usize)>,
-    /// How many agents its worker may have; 0 before it is started.
-    pub agents: usize,
-    /// What its agents have used so far.
-    pub spent: Money,
-    /// The last word of the current attempt.
-    pub last: Option<Report>,
-    /// How its worker is to be ended.
-    pub halt: Option<Halt>,
-    /// The commit to merge, once complete.
-    pub commit: Option<Commit>,
-    /// The wave it belongs to, counted from one.
-    pub wave: usize,
-    /// The number of records of the current attempt that are read.
-    pub read_through: Option<u64>,
-    /// How many notes the current attempt was told.
-    pub told: u32,
-    /// How far the current attempt looks ahead; `None` of one that does all.
-    pub through: Option<Stage>,
-    /// The last stage that is done ahead.
-    pub ahead: Option<Stage>,
-    /// The files that its plans change, as its worker said.
-    planned: Option<Vec<String>>,
-    /// The files that are kept for it while its plans are not made.
-    reserved: Vec<String>,
-    /// Whether the attempt before this one ended with plans that were made and checked.
-    checked: bool,
-    /// Whether it has begun to execute.
-    executed: bool,
-    /// Whether it is not taken ahead any more.
-    dropped: bool,
-    /// Whether what its look-ahead left is being brought to the main root.
-    gathering: bool,
-    /// When its worker is ended by force if it has not ended by itself.
-    due: Option<u64>,
-    /// Dependencies that are not merged.
-    unmet: usize,
-    /// Dependencies that will not move without a person.
-    halted_deps: usize,
-    /// Questions about it, in the order they were put.
-    items: Vec<u32>,
-    /// Questions about it that are open.
-    open_items: usize,
-    /// Questions that the current attempt was the first to put.
-    asked: usize,
-}
-
-impl Track {
-    /// Returns whether it waits for a person because its merge did not work.
-    pub fn awaits_merge(&self) -> bool {
-        self.status == Status::Parked && self.commit.is_some()
-    }
-}
-
-/// A run.
-#[derive(Clone, Debug, PartialEq)]
+/// The state of a run: the fold of all its events.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lead {
-    /// Its id; empty before it began.
+    /// The id of the run; empty before the run began.
     pub run: String,
-    /// The branch that its work is for.
-    pub target: String,
-    /// The commit that phases start from: the target with all merges so far.
-    pub tip: Commit,
-    /// How it goes.
+    /// Which phases belong to the run.
+    pub scope: RunScope,
+    /// The limits and switches of the run; each lead process that takes the run up sets them anew.
     pub settings: Settings,
-    /// Which phases it takes in.
-    pub scope: Scope,
-    /// Its phases.
-    pub phases: BTreeMap<PhaseNumber, Track>,
-    /// Its questions.
-    pub items: BTreeMap<u32, Item>,
+    /// The phases of the run.
+    pub phases: BTreeMap<PhaseNumber, PhaseState>,
+    /// The questions to people.
+    pub inbox: Inbox,
+    /// The target ref of the run and the user's branch that is fast-forwarded to it.
+    pub target: RunTarget,
+    /// What delays or forbids the start of workers.
+    pub starts: StartGate,
+    /// The effects that were begun and have no known outcome.
+    pub effects: EffectsInFlight,
     /// What the agents of all phases have used so far.
-    pub spent: Money,
-    /// Until when nothing is started, because a model does not answer.
-    pub not_before: Option<u64>,
-    /// What was begun and has no known end.
-    pub open: BTreeMap<u64, Effect>,
-    /// Whether nothing new is started.
-    pub hold: Hold,
-    /// Whether too many phases failed.
-    pub breaker: bool,
-    /// The commit that the target branch has followed to.
-    pub followed: Option<Commit>,
-    /// Where the target branch was seen last.
-    pub stands_at: Commit,
-    /// Why the target branch did not follow, and the command that makes it.
-    pub follow_refused: Option<(String, String)>,
-    /// Whether the last planning files are committed.
-    pub closed: bool,
-    /// Commands that are read.
+    pub spent: Spending,
+    /// The number of the last command that was read.
     pub commands_through: Option<u64>,
-    /// Failed phases since the breaker was last closed.
-    failures: u32,
-    /// When a worker was last started.
-    last_start: Option<u64>,
-    /// When the target branch was last let follow.
-    last_follow: Option<u64>,
-    next_effect: u64,
-    /// Phases that hold a slot.
-    live: BTreeSet<PhaseNumber>,
-    /// The questions by their keys.
-    asked: BTreeMap<String, u32>,
-    /// Phases that may start, those that have executed before first.
-    ready: BTreeSet<(bool, PhaseNumber)>,
-    /// Phases that could be taken ahead, after their waves.
-    candidates: BTreeSet<(usize, PhaseNumber)>,
-    /// Phases that keep files for themselves.
-    claims: Owners<PhaseNumber>,
-    /// Phases that may start, with the files that they will change.
-    wants: Owners<PhaseNumber>,
-    /// Phases that were taken ahead and wait for their turn.
-    pending: BTreeSet<PhaseNumber>,
-    /// When the workers are ended by force that are at work and have such a time.
-    dues: BTreeSet<(u64, PhaseNumber)>,
-    /// Phases that wait for their merge, after their waves.
-    to_merge: BTreeSet<(usize, PhaseNumber)>,
-    /// Waves that are closed and have a phase that waits for its merge.
-    closed_waves: BTreeSet<usize>,
-    /// Which phases depend on a phase.
-    dependents: BTreeMap<PhaseNumber, Vec<PhaseNumber>>,
-    /// For each wave, how many of its phases can still move before it closes.
-    unsettled: BTreeMap<usize, usize>,
-    /// How many phases are merged, or not wanted any more.
-    over: usize,
-    /// The phase whose merge is under way.
-    merging: Option<PhaseNumber>,
-    /// Whether the target branch is being brought on.
-    following: bool,
+    /// Lists derived from the phases, for the scheduler.
+    index: PhaseIndex,
 }
 
-/// How a run stands as a whole.
+/// The status of a run as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Something is under way or about to begin.
+pub enum RunStatus {
+    /// Something runs or is about to begin.
     Moving,
-    /// All phases are merged, or not wanted any more, and all is written down.
+    /// All phases are merged or cancelled, and the planning files are committed.
     Done,
-    /// Only a person can move it.
+    /// The run waits for a person.
     Waiting,
-    /// Phases failed, or too many did, and nothing else can move.
+    /// At least one phase failed, or the breaker is open, and nothing else can continue.
     Failed,
 }
 
-impl Default for Lead {
-    fn default() -> Self {
-        Self {
-            run: String::new(),
-            target: String::new(),
-            tip: Commit::new(),
-            settings: Settings::default(),
-            scope: Scope::Named,
-            phases: BTreeMap::new(),
-            items: BTreeMap::new(),
-            spent: Money::default(),
-            not_before: None,
-            open: BTreeMap::new(),
-            hold: Hold::None,
-            breaker: false,
-            followed: None,
-            stands_at: Commit::new(),
-            follow_refused: None,
-            closed: false,
-            commands_through: None,
-            failures: 0,
-            last_start: None,
-            last_follow: None,
-            next_effect: 0,
-            live: BTreeSet::new(),
-            asked: BTreeMap::new(),
-            ready: BTreeSet::new(),
-            candidates: BTreeSet::new(),
-            claims: Owners::default(),
-            wants: Owners::default(),
-            pending: BTreeSet::new(),
-            dues: BTreeSet::new(),
-            to_merge: BTreeSet::new(),
-            closed_waves: BTreeSet::new(),
-            dependents: BTreeMap::new(),
-            unsettled: BTreeMap::new(),
-            over: 0,
-            merging: None,
-            following: false,
-        }
-    }
-}
-
 impl Lead {
-    /// Returns the phases that hold a slot, with their attempts.
-    pub fn live(&self) -> impl Iterator<Item = &Track> {
-        self.live.iter().filter_map(|number| self.phases.get(number))
+    /// Returns the phases that hold a slot.
+    pub fn live(&self) -> impl Iterator<Item = &PhaseState> {
+        self.index.live.iter().filter_map(|number| self.phases.get(number))
     }
 
-    /// Returns the questions that are open.
-    pub fn open_items(&self) -> impl Iterator<Item = &Item> {
-        self.items.values().filter(|item| item.answer.is_none())
-    }
-
-    /// Returns whether the worker of a phase, or what it runs, shows no sign of life.
+    /// Returns whether the worker of a phase, or an effect of it, is stuck.
     pub fn is_stuck(&self, phase: PhaseNumber) -> bool {
-        self.items_of(phase).any(|item| item.answer.is_none() && item.ask.kind.may_settle())
+        self.questions_about(phase).any(|item| item.answer.is_none() && item.ask.kind.may_settle())
     }
 
-    /// Returns how many agents the workers may have at work now, those about to start included.
+    /// Returns how many agents the workers may run now, including workers that are about to start.
     fn agents_taken(&self) -> usize {
-        self.live().map(|track| track.agents.max(1)).sum()
+        self.live().map(|state| state.agents.max(1)).sum()
     }
 
     /// Returns the questions about a phase.
-    fn items_of(&self, phase: PhaseNumber) -> impl Iterator<Item = &Item> {
-        let ids = self.phases.get(&phase).map_or(&[][..], |track| &track.items);
-        ids.iter().filter_map(|id| self.items.get(id))
+    fn questions_about(&self, phase: PhaseNumber) -> impl Iterator<Item = &InboxItem> {
+        let ids = self.phases.get(&phase).map_or(&[][..], |state| &state.question_ids);
+        ids.iter().filter_map(|id| self.inbox.items.get(id))
     }
 
-    /// Returns whether a question, answered or not, was not withdrawn.
-    fn is_put(&self, item: &Item) -> bool {
-        self.asked.get(&item.ask.key) == Some(&item.id)
+    /// Returns the phases that start once the running ones are merged, at most one for each slot.
+    pub fn next_to_start(&self) -> Vec<PhaseNumber> {
+        schedule::next_to_start(self)
     }
 
-    /// Returns phases that will start once what is at work is merged, as many as there are slots.
-    pub fn soon(&self) -> Vec<PhaseNumber> {
-        schedule::soon(self)
-    }
-
-    /// Returns whether all phases are merged, or not wanted any more.
+    /// Returns whether all phases are merged or cancelled.
     pub fn is_over(&self) -> bool {
-        self.over == self.phases.len()
+        self.index.over_count == self.phases.len()
     }
 
-    /// Finds lists that are not what they would be if they were computed anew. For tests.
+    /// Compares the derived lists with lists that are computed anew. For tests.
     #[doc(hidden)]
     pub fn check_indices(&self) -> Result<(), String> {
         index::check_indices(self)
     }
 
-    /// Returns how the run stands.
-    pub fn standing(&self) -> Standing {
-        // What shows no sign of life is for a person to judge.
-        let moves = self.live.iter().any(|phase| !self.is_stuck(*phase));
-        if moves || !self.open.is_empty() || schedule::has_next(self) {
-            return Standing::Moving;
+    /// Returns the status of the run.
+    pub fn status(&self) -> RunStatus {
+        // A person has to decide about a stuck worker, so it does not count as activity.
+        let is_active = self.index.live.iter().any(|phase| !self.is_stuck(*phase));
+        if is_active || !self.effects.open.is_empty() || schedule::has_next(self) {
+            return RunStatus::Moving;
         }
         if self.is_over() {
-            return Standing::Done;
+            return RunStatus::Done;
         }
-        let is_failure = |kind| matches!(kind, ItemKind::Failed | ItemKind::Breaker);
-        let asks = self.open_items().any(|item| !is_failure(item.ask.kind));
-        let failed = self.phases.values().any(|track| track.status == Status::Failed);
-        if (failed || self.breaker) && !asks { Standing::Failed } else { Standing::Waiting }
+        let is_failure = |kind| matches!(kind, QuestionKind::Failed | QuestionKind::Breaker);
+        let asks = self.inbox.open().any(|item| !is_failure(item.ask.kind));
+        let failed = self.phases.values().any(|state| state.status == Status::Failed);
+        if (failed || self.starts.breaker_open) && !asks {
+            RunStatus::Failed
+        } else {
+            RunStatus::Waiting
+        }
     }
 }
 

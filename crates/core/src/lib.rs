@@ -1,35 +1,34 @@
-//! The rules of mow: values in, decisions out.
+//! The rules of mow as pure functions: values in, decisions out.
 //!
-//! Nothing in this crate touches files, clocks, the environment, randomness or the terminal; the
-//! fences are in `clippy.toml`. Start with [`phase`] (what a phase number is), then [`roadmap`]
-//! (what a roadmap declares) and [`graph`] (what may run when). A run is decided in [`lead`], a phase
-//! in [`worker`]; both are a [`machine`].
+//! Nothing in this crate uses files, clocks, the environment, randomness or the terminal;
+//! `clippy.toml` enforces this. Start with [`phase`] (phase numbers), then [`roadmap`] (declared
+//! phases) and [`graph`] (dependencies between phases). [`lead`] decides about a run, [`worker`]
+//! about a phase; both are a [`machine`].
 
+pub mod agent_answer;
 pub mod banner;
+pub mod check_inputs;
 pub mod color;
 pub mod dashboard;
-pub mod deciding;
-pub mod declared;
-pub mod depends;
-pub mod fit;
+pub mod depends_on;
+pub mod duration;
+pub mod file_scope;
 pub mod forecast;
 pub mod graph;
 pub mod hash;
-pub mod item;
+pub mod inbox;
 pub mod lead;
 pub mod machine;
 pub mod message;
-pub mod minutes;
 pub mod models;
 pub mod money;
 pub mod phase;
 pub mod report;
 pub mod roadmap;
-pub mod said;
 pub mod seal;
 pub mod slug;
 pub mod stage;
 pub mod team_color;
-pub mod touch;
-pub mod words;
+pub mod text_width;
+pub mod word_search;
 pub mod worker;

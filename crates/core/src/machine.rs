@@ -1,15 +1,15 @@
-//! What lead and worker have in common: both decide purely, and one loop drives them.
+//! The trait that lead and worker share: pure state machines, driven by one loop.
 //!
-//! A machine gets an input and the time, and answers with events and effects. The events are
-//! applied at once in memory; the loop writes them down durably before it releases the effects. A
-//! crash in between leaves an effect that was never released, and nothing else.
+//! A machine gets an input and the time, and returns events and effects. The events are applied at
+//! once in memory; the loop makes them durable before it releases the effects. A crash in between
+//! leaves an effect that was never released, and nothing else.
 
-/// What follows from an input.
+/// The result of an input: events to record and effects to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision<Event, Effect> {
-    /// What is now a fact, in order.
+    /// The events, in the order in which they are recorded and applied.
     pub events: Vec<Event>,
-    /// What is to be done once the events are durable.
+    /// The effects, to be released once the events are durable.
     pub effects: Vec<Effect>,
 }
 
@@ -19,32 +19,32 @@ impl<Event, Effect> Default for Decision<Event, Effect> {
     }
 }
 
-/// Something that decides.
+/// A pure state machine.
 pub trait Machine {
-    /// What reaches it.
+    /// What it reacts to.
     type Input;
-    /// What it writes down.
+    /// What it records.
     type Event;
-    /// What it wants done.
+    /// What it has done by its driver.
     type Effect;
 
-    /// Decides about an input without changing anything.
+    /// Returns the decision about an input. Changes nothing.
     fn decide(&self, input: &Self::Input, now: u64) -> Decision<Self::Event, Self::Effect>;
 
-    /// Decides what else should happen now that the last decision is applied; empty at rest.
+    /// Returns the next decision that needs no input; empty when there is nothing to do now.
     fn follow_up(&self, now: u64) -> Decision<Self::Event, Self::Effect>;
 
-    /// Makes an event part of the state. Cannot fail.
+    /// Applies an event to the state. Never fails.
     fn apply(&mut self, event: &Self::Event, at: u64);
 
-    /// Returns when [`Machine::follow_up`] wants to be asked again, in milliseconds since 1970.
+    /// Returns when [`Machine::follow_up`] must be called again, in milliseconds since 1970.
     fn deadline(&self) -> Option<u64>;
 }
 
-/// The most decisions that may follow from one input; more would be a circle.
+/// The most decisions that may follow from one input; more would be an endless loop.
 const FOLLOW_UPS_MAX: usize = 100_000;
 
-/// Decides about an input and everything that follows from it, and applies it.
+/// Decides about an input, and about everything that follows from it, and applies the events.
 pub fn step<M: Machine>(
     machine: &mut M,
     input: Option<&M::Input>,

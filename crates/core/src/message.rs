@@ -1,8 +1,8 @@
-//! The messages of workers and lead: thirteen types, what each must say, how each reads.
+//! The messages of workers and lead: thirteen types, their required fields and their summaries.
 //!
 //! A message is one JSON object on one line: `v`, `type`, `ts`, then fields. Times come in as
-//! values and nothing is sent here. Writing is strict, reading is tolerant: a version that is not
-//! known is a warning. Start with [`Kind`], then [`Message::new`] and [`parse`].
+//! values and nothing is sent here. Writing is strict, reading is tolerant: an unknown version is a
+//! warning. Start with [`MessageKind`], then [`Message::new`] and [`parse`].
 
 mod kind;
 #[cfg(test)]
@@ -11,20 +11,20 @@ mod tests;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-pub use kind::Kind;
+pub use kind::MessageKind;
 
-/// The version that is written; all from 1 up to it are read.
+/// The schema version that is written; all versions from 1 up to it are read.
 pub const VERSION: u64 = 2;
-/// The most bytes a message should have on its way.
+/// The most bytes that a message should have when it is sent.
 pub const BYTES_MAX: usize = 1024;
 /// The most characters of `activity` that are kept.
 const ACTIVITY_CHARS_MAX: usize = 40;
-/// Keys that belong to the envelope and never to a caller.
+/// The keys of the envelope, which a caller cannot set.
 pub const ENVELOPE: [&str; 3] = ["v", "type", "ts"];
-/// What stands for a plan where none is concerned.
+/// The plan of an error that concerns no plan.
 const NO_PLAN: &str = "-";
 
-/// The sorts of input that are known; others are allowed and noticed.
+/// The known values of `input_type`; others are allowed and cause a warning.
 pub const INPUT_TYPES: [&str; 7] = [
     "discussion_prompt",
     "permission_prompt",
@@ -35,46 +35,46 @@ pub const INPUT_TYPES: [&str; 7] = [
     "stage_gate",
 ];
 
-/// The fields of a message by name, in their order.
+/// The fields of a message by name, in the order in which they were set.
 pub type Fields = Map<String, Value>;
 
-/// Why something is no message.
+/// Why a text is not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// It is not JSON.
+pub enum MessageError {
+    /// The text is not JSON.
     #[error("Invalid JSON: {0}")]
     NotJson(String),
-    /// It does not say what it is.
+    /// The `type` field is missing.
     #[error("Missing type field")]
     MissingType,
-    /// It is of a type that nobody knows.
+    /// The type is unknown.
     #[error("Unknown event type: {0}")]
     UnknownType(String),
-    /// It does not say all that its type must.
+    /// Required fields are missing.
     #[error("Missing required fields for {}: {}", kind.name(), fields.join(", "))]
     MissingFields {
-        /// Its type.
-        kind: Kind,
-        /// What it does not say.
+        /// The type of the message.
+        kind: MessageKind,
+        /// The names of the missing fields.
         fields: Vec<&'static str>,
     },
 }
 
-/// A message that says all it must, without its envelope.
+/// A valid message without its envelope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    kind: Kind,
+    kind: MessageKind,
     fields: Fields,
 }
 
 impl Message {
-    /// Makes a message of what a caller said.
+    /// Validates the fields of a caller.
     ///
-    /// An error may come as `detail` and without a plan. Keys of the envelope are dropped, and a
-    /// long activity is cut.
-    pub fn new(kind: Kind, mut fields: Fields) -> Result<Self, Refusal> {
+    /// An error may be given as `detail` and without a plan. Envelope keys are dropped, and a long
+    /// `activity` is truncated.
+    pub fn new(kind: MessageKind, mut fields: Fields) -> Result<Self, MessageError> {
         fields.retain(|key, _| !ENVELOPE.contains(&key.as_str()));
-        if kind == Kind::Error && is_said(&fields, "phase") {
+        if kind == MessageKind::Error && is_set(&fields, "phase") {
             complete_error(&mut fields);
         }
         if let Some(Value::String(activity)) = fields.get_mut("activity")
@@ -86,26 +86,27 @@ impl Message {
         Ok(Self { kind, fields })
     }
 
-    /// Returns its type.
-    pub fn kind(&self) -> Kind {
+    /// Returns the type of the message.
+    pub fn kind(&self) -> MessageKind {
         self.kind
     }
 
-    /// Returns what it says.
+    /// Returns the fields without the envelope.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// Returns the sort of input it asks for, when that is none of the known ones.
+    /// Returns the `input_type` of the message when it is an unknown one.
     pub fn unknown_input_type(&self) -> Option<&str> {
-        let input_type = self.fields.get("input_type").filter(|_| self.kind == Kind::InputNeeded);
+        let input_type =
+            self.fields.get("input_type").filter(|_| self.kind == MessageKind::InputNeeded);
         input_type.and_then(Value::as_str).filter(|word| !INPUT_TYPES.contains(word))
     }
 
-    /// Returns whether its phase cannot go on: an error, or a blocker that halts.
+    /// Returns whether the phase cannot continue: an error, or a blocker that halts.
     pub fn is_failure(&self) -> bool {
         let halts = self.fields.get("action").and_then(Value::as_str) == Some("halt");
-        self.kind == Kind::Error || (self.kind == Kind::Blocker && halts)
+        self.kind == MessageKind::Error || (self.kind == MessageKind::Blocker && halts)
     }
 
     /// Returns the message in one line for people.
@@ -113,12 +114,12 @@ impl Message {
         self.kind.summary(&self.fields)
     }
 
-    /// Returns what somebody sent in one line for people, whatever it is.
+    /// Returns an unchecked object in one line for people; for an invalid one, the error.
     pub fn summary_of(object: &Fields) -> String {
         kind_of(object).map_or_else(|refusal| refusal.to_string(), |kind| kind.summary(object))
     }
 
-    /// Returns the message as compact JSON, with its summary if that is wanted.
+    /// Returns the message as compact JSON, on request with its summary.
     pub fn render(&self, ts: &str, with_summary: bool) -> String {
         let mut object = Map::new();
         object.insert("v".to_owned(), json!(VERSION));
@@ -133,64 +134,69 @@ impl Message {
     }
 }
 
-/// Lets an error be told as a detail, and without a plan when it concerns none.
+/// Fills in `error` from `detail`, and the plan of an error that concerns none.
 fn complete_error(fields: &mut Fields) {
-    if !is_said(fields, "error")
+    if !is_set(fields, "error")
         && let Some(detail) = fields.get("detail").filter(|detail| !detail.is_null()).cloned()
     {
         fields.insert("error".to_owned(), detail);
     }
-    if is_said(fields, "error") && !is_said(fields, "plan") {
+    if is_set(fields, "error") && !is_set(fields, "plan") {
         fields.insert("plan".to_owned(), json!(NO_PLAN));
     }
 }
 
-fn is_said(fields: &Fields, key: &str) -> bool {
+fn is_set(fields: &Fields, key: &str) -> bool {
     fields.get(key).is_some_and(|value| !value.is_null())
 }
 
-fn require(kind: Kind, fields: &Fields) -> Result<(), Refusal> {
+fn require(kind: MessageKind, fields: &Fields) -> Result<(), MessageError> {
     // Acknowledging that a phase is cancelled concerns no plan.
-    let cancels = kind == Kind::Ack && fields.get("ref_type").is_some_and(|word| word == "cancel");
+    let cancels =
+        kind == MessageKind::Ack && fields.get("ref_type").is_some_and(|word| word == "cancel");
     let needed = kind.required().iter().filter(|key| !(cancels && **key == "ref_plan"));
-    let missing: Vec<_> = needed.filter(|key| !is_said(fields, key)).copied().collect();
-    if missing.is_empty() { Ok(()) } else { Err(Refusal::MissingFields { kind, fields: missing }) }
+    let missing: Vec<_> = needed.filter(|key| !is_set(fields, key)).copied().collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(MessageError::MissingFields { kind, fields: missing })
+    }
 }
 
-/// What was read of a text that should be a message.
+/// The result of parsing a message.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Received {
-    /// The whole object as sent; empty when there is none.
+pub struct ParsedMessage {
+    /// The whole object as sent; empty when the text is not a JSON object.
     pub object: Fields,
-    /// What is odd about it, without making it invalid.
+    /// Problems that do not make the message invalid.
     pub warnings: Vec<String>,
-    /// Its type, or why it is no message.
-    pub kind: Result<Kind, Refusal>,
+    /// The type, or why the message is invalid.
+    pub kind: Result<MessageKind, MessageError>,
 }
 
-/// Reads a message.
-pub fn parse(text: &str) -> Received {
+/// Parses a message.
+pub fn parse(text: &str) -> ParsedMessage {
     let object = match serde_json::from_str(text) {
         Ok(Value::Object(object)) => object,
-        // What is JSON but no object has no type.
+        // JSON that is not an object has no type.
         Ok(_) => Fields::new(),
         Err(error) => {
-            let kind = Err(Refusal::NotJson(error.to_string()));
-            return Received { object: Fields::new(), warnings: Vec::new(), kind };
+            let kind = Err(MessageError::NotJson(error.to_string()));
+            return ParsedMessage { object: Fields::new(), warnings: Vec::new(), kind };
         }
     };
     let kind = kind_of(&object);
-    Received { warnings: version_warning(&object).into_iter().collect(), kind, object }
+    ParsedMessage { warnings: version_warning(&object).into_iter().collect(), kind, object }
 }
 
-fn kind_of(object: &Fields) -> Result<Kind, Refusal> {
+fn kind_of(object: &Fields) -> Result<MessageKind, MessageError> {
     let name = match object.get("type") {
-        None | Some(Value::Null | Value::Bool(false)) => return Err(Refusal::MissingType),
-        Some(Value::String(name)) if name.is_empty() => return Err(Refusal::MissingType),
+        None | Some(Value::Null | Value::Bool(false)) => return Err(MessageError::MissingType),
+        Some(Value::String(name)) if name.is_empty() => return Err(MessageError::MissingType),
         Some(Value::String(name)) => name.clone(),
         Some(other) => other.to_string(),
     };
-    let kind = Kind::parse(&name).ok_or(Refusal::UnknownType(name))?;
+    let kind = MessageKind::parse(&name).ok_or(MessageError::UnknownType(name))?;
     require(kind, object)?;
     Ok(kind)
 }
@@ -211,14 +217,14 @@ fn version_warning(object: &Fields) -> Option<String> {
 /// What a worker does when it is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockerMode {
-    /// It goes on with the next task that it can do.
+    /// The worker continues with other plans.
     Skip,
-    /// It waits for an answer.
+    /// The worker waits for an answer.
     Strict,
 }
 
 impl BlockerMode {
-    /// Reads a mode; `pause` is an older word for `strict`.
+    /// Parses a mode; `pause` is an older name of `strict`.
     pub fn parse(word: &str) -> Option<Self> {
         match word.trim() {
             "skip" => Some(Self::Skip),
@@ -227,7 +233,7 @@ impl BlockerMode {
         }
     }
 
-    /// Returns the word that is written.
+    /// Returns the name that settings use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Skip => "skip",

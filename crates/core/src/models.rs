@@ -1,4 +1,4 @@
-//! Which model an agent gets in which profile.
+//! Looks up the model of an agent in a profile.
 
 /// The agents with their models in the profiles `quality`, `balanced` and `budget`.
 const TABLE: [(&str, [&str; 3]); 14] = [
@@ -18,18 +18,17 @@ const TABLE: [(&str, [&str; 3]); 14] = [
     ("mow-dag-analyzer", ["sonnet", "sonnet", "haiku"]),
 ];
 
-/// Returns the agents that have a row.
+/// Returns the names of all agents in the table.
 pub fn agents() -> [&'static str; TABLE.len()] {
     TABLE.map(|(agent, _)| agent)
 }
 
-/// What an agent gets that nobody knows.
-pub const FALLBACK: &str = "sonnet";
+/// The model of an agent that is not in the table.
+pub const FALLBACK_MODEL: &str = "sonnet";
 
-/// Returns the model of an agent; `None` for one that is not known.
+/// Returns the model of an agent; `None` if the agent is not in the table.
 ///
-/// A profile that is not known acts as `balanced`, and a name with `gsd-` in front as one with
-/// `mow-`.
+/// An unknown profile counts as `balanced`. The old prefix `gsd-` means the same as `mow-`.
 pub fn model_of(agent: &str, profile: &str) -> Option<&'static str> {
     let bare = agent.strip_prefix("mow-").or_else(|| agent.strip_prefix("gsd-"))?;
     let (_, models) = TABLE.iter().find(|(name, _)| name.strip_prefix("mow-") == Some(bare))?;
@@ -40,8 +39,10 @@ pub fn model_of(agent: &str, profile: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a model as callers pass it on: the largest one is the one they run with themselves.
-pub fn passed_on(model: &str) -> &str {
+/// Returns the model name for a caller that starts the agent.
+///
+/// The largest model becomes `inherit`: the agent then uses the model that the caller runs with.
+pub fn inherited_name(model: &str) -> &str {
     if model == "opus" { "inherit" } else { model }
 }
 

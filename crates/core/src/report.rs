@@ -1,36 +1,38 @@
-//! What a worker's journal tells the lead, and what the lead tells a worker.
+//! Reports of a worker to the lead, and messages of the lead to a worker.
+//!
+//! Both are stored in journals: their serialised names never change.
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Answer, Ask};
+use crate::inbox::{InboxAnswer, InboxQuestion};
 use crate::message::Fields;
-use crate::money::Money;
-pub use crate::money::Spent;
+pub use crate::money::AgentSpending;
+use crate::money::Spending;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
-/// How long a model is left alone at most after it did not answer.
+/// The longest wait for an unavailable model, in milliseconds.
 pub const THROTTLED_MAX_MS: u64 = 15 * 60_000;
 
-/// What a worker tells. Some kinds are the last word of its attempt.
+/// A report of a worker. Some kinds end the attempt: see [`Report::is_last`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
-    /// It is at work.
+    /// The worker runs.
     Started {
-        /// Its process.
+        /// The process id of the worker.
         pid: u32,
     },
-    /// It went on to a stage.
+    /// A stage began.
     Stage {
         /// The stage before; `None` at the start.
         from: Option<Stage>,
-        /// The stage it is in.
+        /// The stage that began.
         to: Stage,
-        /// What the stage before left, in a line.
+        /// The result of the stage before, in one line.
         artifact: String,
     },
-    /// How far the plans are.
+    /// The progress of the plans.
     Plans {
         /// Plans that are complete.
         done: usize,
@@ -39,9 +41,9 @@ pub enum Report {
     },
     /// A plan began.
     PlanStarted {
-        /// Its id.
+        /// The id of the plan.
         plan: String,
-        /// Its tasks.
+        /// The number of its tasks.
         tasks: usize,
     },
     /// A task is committed.
@@ -50,99 +52,102 @@ pub enum Report {
         plan: String,
         /// The task, counted from one.
         task: usize,
-        /// Its commit; `None` when it changed nothing.
+        /// The commit; `None` when the task changed nothing.
         commit: Option<String>,
     },
     /// A plan is complete.
     PlanDone {
-        /// Its id.
+        /// The id of the plan.
         plan: String,
-        /// Its closing commit.
+        /// The closing commit.
         commit: String,
-        /// How long it took.
+        /// The duration in minutes.
         minutes: u64,
     },
-    /// Something it cannot decide.
+    /// A plan cannot continue without a decision.
     Blocked {
         /// The plan.
         plan: String,
-        /// What is in the way.
+        /// The blocker, for people.
         text: String,
-        /// Whether it goes on with other plans meanwhile.
+        /// Whether the worker continues with other plans meanwhile.
         skipped: bool,
     },
-    /// A person is needed.
+    /// A question to a person.
     Asked {
         /// The question.
-        ask: Ask,
+        ask: InboxQuestion,
     },
-    /// What a question was about has come to an end by itself.
-    Settled {
+    /// The subject of a question has resolved itself; the question is withdrawn.
+    #[serde(rename = "settled")]
+    QuestionObsolete {
         /// The key of the question.
         key: String,
     },
-    /// Something worth knowing.
+    /// A remark for people.
     Note {
-        /// A sentence.
+        /// One sentence.
         text: String,
     },
-    /// An agent of it called `mow`.
-    Said {
+    /// An agent of the worker sent a message by calling `mow`.
+    #[serde(rename = "said")]
+    AgentMessage {
         /// The message.
         message: Fields,
     },
-    /// An agent of it used something that costs money.
-    Spent(Spent),
-    /// The model of its agent does not answer for now.
+    /// An agent of the worker used tokens.
+    Spent(AgentSpending),
+    /// The model of an agent is unavailable for a while.
     Throttled {
-        /// Until when it waits, in milliseconds since 1970.
+        /// When the worker tries again, in milliseconds since 1970.
         until: u64,
-        /// What the agent said.
+        /// The message of the agent.
         reason: String,
     },
-    /// Nothing that needs an agent can go on before a person has done something.
+    /// No agent can work before a person has acted, for example logged in.
     Denied {
-        /// What.
+        /// What the person has to do.
         reason: String,
     },
-    /// Its plans are made.
+    /// The plans are written.
     Planned {
-        /// The files that they say they change, in one form.
+        /// The normalised paths that the plans name.
         files: Vec<String>,
-        /// Whether it ended, because others may be about to change these files.
+        /// Whether the attempt ended, because other phases may change these files.
         waits: bool,
     },
-    /// It did what may be done ahead, and ended.
-    Ahead {
-        /// The last stage that it did.
+    /// The look-ahead is complete, and the attempt ended.
+    #[serde(rename = "ahead")]
+    LookaheadDone {
+        /// The last completed stage.
         through: Stage,
     },
-    /// It ended until questions are answered.
+    /// The attempt ended until questions are answered.
     Parked,
-    /// It did all there is to do.
+    /// The phase is complete.
     Complete {
         /// The last commit of the phase.
         commit: String,
     },
-    /// It could not go on.
+    /// The phase failed.
     Failed {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
-    /// It ended because it was told to, or because its time was up.
+    /// The attempt was paused or cancelled, or reached its time limit.
     Stopped {
-        /// Why it ended.
-        how: Halt,
+        /// Which of these.
+        how: HaltReason,
     },
 }
 
 impl Report {
-    /// Returns whether it is the last word of an attempt.
+    /// Returns whether the report ends the attempt.
     pub fn is_last(&self) -> bool {
         matches!(
             self,
             Self::Planned { waits: true, .. }
-                | Self::Ahead { .. }
+                | Self::LookaheadDone { .. }
                 | Self::Parked
                 | Self::Complete { .. }
                 | Self::Failed { .. }
@@ -151,20 +156,20 @@ impl Report {
     }
 }
 
-/// Why an attempt is ended before its time.
+/// Why an attempt ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Halt {
-    /// A person wants it to rest.
+pub enum HaltReason {
+    /// A person paused the phase, or the breaker opened.
     Paused,
-    /// A person does not want it any more.
+    /// A person cancelled the phase.
     Cancelled,
-    /// It took longer than allowed; its work may be incomplete.
+    /// The time limit was reached; the work may be incomplete.
     Timeout,
 }
 
-impl Halt {
-    /// Returns its name.
+impl HaltReason {
+    /// Returns the name that STATUS.md and messages use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Paused => "paused",
@@ -174,60 +179,60 @@ impl Halt {
     }
 }
 
-/// What the lead tells a worker.
+/// A message of the lead to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
-pub enum Note {
-    /// What the attempt is about; always the first.
+pub enum LeadMessage {
+    /// The start message; always the first.
     Brief(Brief),
-    /// All records up to this one are in the lead's journal.
+    /// The lead has recorded all reports up to this one.
     Through {
         /// The number of the last record.
         seq: u64,
     },
-    /// It shall end after what it is doing, or at once when it is cancelled.
+    /// End after the current task, or at once when the phase is cancelled.
     Halt {
-        /// Why.
-        how: Halt,
+        /// The reason.
+        how: HaltReason,
     },
-    /// A person answered a question that it asked without waiting for it.
-    Answer(Answer),
+    /// A person answered a question about a stuck effect.
+    Answer(InboxAnswer),
 }
 
-/// What a worker must know to begin.
+/// The start message of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// The phase.
+    /// The phase to work on.
     pub phase: PhaseNumber,
-    /// Its name.
+    /// The title of the phase.
     pub name: String,
-    /// Which try this is, counted from one.
+    /// The attempt, counted from one.
     pub attempt: u32,
     /// The commit that the phase builds on.
     pub base: String,
-    /// What people have answered so far.
-    pub answers: Vec<Answer>,
-    /// How many agents it may have at work at a time.
+    /// The answers of people so far.
+    pub answers: Vec<InboxAnswer>,
+    /// How many agents the worker may run at a time.
     #[serde(default = "one")]
     pub agents: usize,
-    /// The stage after which it ends, of an attempt that looks ahead.
+    /// The last stage of an attempt that only looks ahead; `None` for a full attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<Stage>,
-    /// The phases that it waits for, of an attempt that looks ahead.
+    /// The dependencies of the phase, for an attempt that only looks ahead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<PhaseNumber>,
-    /// The files that its plans may change without asking whether others do so, too.
+    /// The files that the plans may name without ending the attempt to ask the lead.
     #[serde(default = "everything")]
     pub clear: Vec<String>,
-    /// What the phase has cost so far.
-    #[serde(default, skip_serializing_if = "Money::is_none")]
-    pub spent: Money,
-    /// Whether the plans were made and checked by the attempt just before.
+    /// What the agents of the phase have used so far.
+    #[serde(default, skip_serializing_if = "Spending::is_none")]
+    pub spent: Spending,
+    /// Whether the attempt just before wrote and checked the plans.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
-    /// Whether git ignores the planning files, where the lead has asked.
+    /// Whether git ignores the planning files; `None` when the lead has not asked git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<bool>,
 }
@@ -236,7 +241,7 @@ fn one() -> usize {
     1
 }
 
-/// What a worker of an older lead may change.
+/// The default for briefs of older leads: every file.
 fn everything() -> Vec<String> {
-    vec![crate::touch::EVERYTHING.to_owned()]
+    vec![crate::file_scope::EVERYTHING.to_owned()]
 }

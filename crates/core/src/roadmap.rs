@@ -1,59 +1,60 @@
-//! What a roadmap declares, as plain values.
+//! The phases that a roadmap declares, as plain values.
 //!
-//! The documents in the store fill these in; the graph reads them. Nothing here knows Markdown.
+//! The store parses ROADMAP.md into these types; the graph is built from them. This module knows no
+//! Markdown.
 
 use crate::phase::PhaseNumber;
 
-/// A phase as the roadmap declares it, all its mentions put together.
+/// A phase of the roadmap, merged from all its declarations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// The number, free of padding.
+pub struct RoadmapPhase {
+    /// The number without padding.
     pub number: PhaseNumber,
     /// The number as its first declaration writes it.
     pub written: String,
     /// The name without markup, status marks and trailing remarks.
     pub name: String,
-    /// Whether the phase is done, and whether the document agrees with itself about it.
+    /// Whether the phase is done, and whether all declarations agree.
     pub completion: Completion,
     /// Hard dependencies, sorted, each once.
     pub depends_on: Vec<PhaseNumber>,
-    /// Whether the phase's own section says anything about dependencies, "none" included.
+    /// Whether the section of the phase states its dependencies, even if it states "none".
     pub depends_stated: bool,
-    /// Phases this one may run beside: advice, never an edge.
+    /// Phases that may run in parallel with this one: advice, never an edge.
     pub parallel_with: Vec<PhaseNumber>,
-    /// Where the phase is declared.
-    pub sources: Sources,
-    /// Whether the phase stands in a folded block of a shipped milestone.
+    /// The kinds of declarations of the phase.
+    pub sources: DeclarationKinds,
+    /// Whether the phase is in the folded block of a shipped milestone.
     pub archived: bool,
-    /// Which block of the numbering the phase belongs to, where numbering starts over.
+    /// The numbering block of the phase; a new block starts where numbering restarts.
     pub block: usize,
-    /// The line of the declaration that says most, counted from one.
+    /// The line of the most detailed declaration, counted from one.
     pub line: usize,
 }
 
-/// Whether a phase is done.
+/// The completion of a phase, merged from all its declarations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The answer of the strongest witness.
+    /// The value of the most reliable declaration.
     pub done: bool,
-    /// False when two places in the document contradict each other.
+    /// False when two declarations contradict each other.
     pub certain: bool,
 }
 
-/// The kinds of places that declare a phase.
+/// The kinds of Markdown elements that declare a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
-    /// A bullet without a box.
+pub struct DeclarationKinds {
+    /// A list item without a checkbox.
     pub bullet: bool,
-    /// A line with a checkbox.
+    /// A list item with a checkbox.
     pub checklist: bool,
-    /// A heading.
+    /// A heading of a section.
     pub heading: bool,
     /// A row of a table.
     pub table: bool,
 }
 
-impl Sources {
+impl DeclarationKinds {
     /// Returns the kinds as letters in a fixed order: `CHT` is checklist, heading and table.
     pub fn letters(self) -> String {
         let kinds =

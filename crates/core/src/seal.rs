@@ -1,10 +1,10 @@
-//! Seals: how a worker marks its own commits so that no agent can make one that passes for them.
+//! Seals: hash-chain links by which a worker marks its own commits, so that no agent can forge one.
 //!
-//! A worker draws a secret and hashes it over and over. The end of that chain, its root, is written
-//! into the journal before any agent runs; what comes of the effect of a number carries the link that
-//! is as many hashes away from the root. Whoever has seen a link can check it, and cannot know a
-//! later one. A link says by which effect a commit was made, and not what is in it: a copy of it is
-//! told apart by what the journal knows of that effect.
+//! A worker draws a secret and hashes it repeatedly. The end of the chain, its root, is recorded in
+//! the journal before any agent runs. The commit of effect *n* carries the link that is *n* + 1 hashes
+//! away from the root. Anybody who sees a link can verify it, but cannot compute a later one. A link
+//! proves which effect made a commit, not what the commit contains: a copied link is detected by
+//! comparing the commit with the journal's record of that effect.
 
 #[cfg(test)]
 mod tests;
@@ -14,16 +14,16 @@ use crate::hash;
 /// How many links a chain has.
 pub const LINKS_MAX: usize = 1024;
 
-/// What an attempt seals its commits with.
+/// The hash chain with which an attempt seals its commits.
 #[derive(Debug)]
-pub struct Seals {
+pub struct SealChain {
     root: String,
-    /// The links, as text, the last one nearest to the root.
+    /// The links in hexadecimal; the last one is nearest to the root.
     links: Vec<[u8; 64]>,
 }
 
-impl Seals {
-    /// Makes a chain of a secret that nobody else has.
+impl SealChain {
+    /// Computes the chain of a secret that only the worker knows.
     pub fn new(secret: &[u8; 32]) -> Self {
         let mut links = Vec::with_capacity(LINKS_MAX);
         let mut link = hash::hex_bytes(secret);
@@ -34,12 +34,12 @@ impl Seals {
         Self { root: text(&link).to_owned(), links }
     }
 
-    /// Returns what links are checked against.
+    /// Returns the root, against which links are verified.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// Returns the link of a number; `None` when the chain is not that long.
+    /// Returns the link of an effect number; `None` when the chain is too short.
     pub fn link(&self, number: u64) -> Option<&str> {
         let at = LINKS_MAX.checked_sub(usize::try_from(number).ok()?.checked_add(1)?)?;
         self.links.get(at).map(text)
@@ -47,10 +47,10 @@ impl Seals {
 }
 
 fn text(link: &[u8; 64]) -> &str {
-    std::str::from_utf8(link).expect("it is made of digits")
+    std::str::from_utf8(link).expect("links are hexadecimal digits")
 }
 
-/// Returns the number of a link in the chain of a root; `None` when it does not belong to it.
+/// Returns the effect number of a link; `None` when the link does not belong to the root.
 pub fn number(root: &str, link: &str) -> Option<u64> {
     if root.is_empty() || link.len() != root.len() {
         return None;

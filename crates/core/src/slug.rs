@@ -1,8 +1,8 @@
-//! Names made fit for directories and branches.
+//! Turns names into slugs for directories and branches.
 
-/// Returns lower-case letters and digits with single hyphens between: `User Auth!` is `user-auth`.
+/// Returns lower-case letters and digits, joined by single hyphens: `User Auth!` is `user-auth`.
 ///
-/// Only ASCII survives, as in all existing projects: `Café Über` is `caf-ber`.
+/// Only ASCII is kept, for compatibility with existing projects: `Café Über` is `caf-ber`.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {

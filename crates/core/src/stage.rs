@@ -1,4 +1,4 @@
-//! The five stages of a phase, and where a person is asked between them.
+//! The five stages of a phase, the gates between them, and how far a look-ahead may go.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// A person says what is wanted; leaves CONTEXT.md.
+    /// A person says what the phase should do; writes CONTEXT.md.
     Discuss,
-    /// An agent finds out what is needed; leaves RESEARCH.md.
+    /// An agent finds out what the phase needs; writes RESEARCH.md.
     Research,
-    /// An agent writes plans, another checks them; leaves PLAN.md files.
+    /// An agent writes the PLAN.md files, another checks them.
     Plan,
-    /// The plans are carried out; leaves commits and a SUMMARY.md for each.
+    /// The plans are carried out; makes commits and one SUMMARY.md for each plan.
     Execute,
-    /// The result is checked against the goal; leaves VERIFICATION.md.
+    /// The result is checked against the goal; writes VERIFICATION.md.
     Refine,
 }
 
@@ -33,7 +33,7 @@ impl Stage {
         Self::ALL.get((self as usize).checked_sub(1)?).copied()
     }
 
-    /// Returns its name.
+    /// Returns the name that JSON output and messages use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Discuss => "discuss",
@@ -45,21 +45,21 @@ impl Stage {
     }
 }
 
-/// What may be done of a phase while the phases before it are not merged yet.
+/// Which stages of a phase may run while its dependencies are not merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lookahead {
-    /// Nothing.
+    /// None.
     Off,
-    /// Discussion and research.
+    /// Discuss and research.
     #[default]
     Research,
-    /// These, and a draft of the plans.
+    /// Discuss, research and plan.
     Plan,
 }
 
 impl Lookahead {
-    /// All of them.
+    /// All values of the setting.
     pub const ALL: [Self; 3] = [Self::Off, Self::Research, Self::Plan];
 
     /// Returns the word of the setting.
@@ -77,7 +77,7 @@ impl Lookahead {
     }
 }
 
-/// At which boundaries a person must say yes.
+/// After which stages a person must approve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gates {
@@ -101,7 +101,7 @@ impl Gates {
         }
     }
 
-    /// Returns whether a person must say yes when a stage has ended.
+    /// Returns whether a person must approve after this stage.
     pub fn stop_after(self, stage: Stage) -> bool {
         match self {
             Self::None => false,

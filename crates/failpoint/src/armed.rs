@@ -1,4 +1,4 @@
-//! What points do in a build for tests.
+//! The active failpoints of debug builds: counts passes, writes the trace and kills the process.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -7,83 +7,94 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::{Blow, Role};
+use crate::{KillPoint, ProcessRole};
 
-/// All that is read from the environment.
+/// All environment variables that configure failpoints.
 pub(crate) const VARIABLES: [&str; 3] =
     ["MOW_FAILPOINT", "MOW_FAILPOINT_MARK", "MOW_FAILPOINT_TRACE"];
 
-static ROLE: OnceLock<Role> = OnceLock::new();
-static ORDER: OnceLock<Option<Order>> = OnceLock::new();
+static ROLE: OnceLock<ProcessRole> = OnceLock::new();
+static CONFIG: OnceLock<Option<FailpointConfig>> = OnceLock::new();
+/// How often this process has passed each configured point.
 static PASSED: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
 
-/// What the environment says.
-struct Order {
-    blows: Vec<Blow>,
+/// The configuration from the environment.
+struct FailpointConfig {
+    kill_points: Vec<KillPoint>,
+    /// The path prefix of the marker files.
     mark: Option<OsString>,
+    /// The file that gets a line for every point that is passed.
     trace: Option<File>,
 }
 
-impl Order {
-    /// Reads the environment; `None` when it says nothing, which is the usual case.
+impl FailpointConfig {
+    /// Reads the environment; `None` when failpoints are not configured, which is the usual case.
     fn read() -> Option<Self> {
-        let [blows, mark, trace] = VARIABLES.map(std::env::var_os);
-        if blows.is_none() && trace.is_none() {
+        let [kill_points, mark, trace] = VARIABLES.map(std::env::var_os);
+        if kill_points.is_none() && trace.is_none() {
             return None;
         }
-        let blows = blows.unwrap_or_default();
-        let blows = blows.to_string_lossy().split_whitespace().map(Blow::parse).collect();
+        let kill_points = kill_points.unwrap_or_default();
+        let kill_points =
+            kill_points.to_string_lossy().split_whitespace().map(KillPoint::parse).collect();
         let open = |path| OpenOptions::new().append(true).create(true).open(path).ok();
-        Some(Self { blows, mark, trace: trace.and_then(open) })
+        Some(Self { kill_points, mark, trace: trace.and_then(open) })
     }
 
-    /// Whether it is this process that dies at this point, and now.
-    fn is_meant(&self, point: &str, role: Role) -> bool {
-        if !self.blows.iter().any(|blow| blow.point == point) {
+    /// Counts a pass of a point and returns whether this process must die there now.
+    fn must_die_here(&self, point: &str, role: ProcessRole) -> bool {
+        if !self.kill_points.iter().any(|kill_point| kill_point.point == point) {
             return false;
         }
         let mut passed = PASSED.lock().unwrap_or_else(PoisonError::into_inner);
         let count = passed.get_or_insert_default().entry(point.to_owned()).or_default();
         *count += 1;
-        let next = self.blows.iter().enumerate().find(|(at, blow)| !self.has_fallen(*at, blow));
-        let Some((at, blow)) = next else { return false };
-        let is_it = blow.point == point && blow.roles.contains(&role) && *count >= blow.hit;
-        // Of several processes only one makes the mark.
-        is_it && self.mark(at, role).is_none_or(|mark| File::create_new(mark).is_ok())
+        let next = self
+            .kill_points
+            .iter()
+            .enumerate()
+            .find(|(at, kill_point)| !self.is_used_up(*at, kill_point));
+        let Some((at, kill_point)) = next else { return false };
+        let is_match = kill_point.point == point
+            && kill_point.roles.contains(&role)
+            && *count >= kill_point.hit;
+        // Creating the marker file is atomic, so only one of several processes dies.
+        is_match && self.mark(at, role).is_none_or(|mark| File::create_new(mark).is_ok())
     }
 
-    /// Whether all have died of a blow that were to.
-    fn has_fallen(&self, at: usize, blow: &Blow) -> bool {
-        let has_mark = |role: &Role| self.mark(at, *role).is_some_and(|mark| mark.exists());
-        blow.roles.iter().all(has_mark)
+    /// Returns whether a process of every role has died at a kill point.
+    fn is_used_up(&self, at: usize, kill_point: &KillPoint) -> bool {
+        let has_mark = |role: &ProcessRole| self.mark(at, *role).is_some_and(|mark| mark.exists());
+        kill_point.roles.iter().all(has_mark)
     }
 
-    fn mark(&self, at: usize, role: Role) -> Option<PathBuf> {
+    /// Returns the path of the marker file for a kill point and a role.
+    fn mark(&self, at: usize, role: ProcessRole) -> Option<PathBuf> {
         let mut mark = self.mark.clone()?;
         mark.push(format!("-{}-{}", at + 1, role.name()));
         Some(mark.into())
     }
 }
 
-pub(crate) fn enter(role: Role) {
-    // The first word counts: nobody changes sides.
+pub(crate) fn set_role(role: ProcessRole) {
+    // Only the first call counts: a process never changes its role.
     ROLE.set(role).ok();
 }
 
 pub(crate) fn reach(point: &str, half: impl FnOnce()) {
-    let Some(order) = ORDER.get_or_init(Order::read) else { return };
-    let role = ROLE.get().copied().unwrap_or(Role::Person);
-    if let Some(mut trace) = order.trace.as_ref() {
-        // One write of a short line, so that lines of several processes do not mix.
+    let Some(config) = CONFIG.get_or_init(FailpointConfig::read) else { return };
+    let role = ROLE.get().copied().unwrap_or(ProcessRole::Person);
+    if let Some(mut trace) = config.trace.as_ref() {
+        // One write per line, so that lines of several processes do not mix.
         trace.write_all(format!("{} {point}\n", role.name()).as_bytes()).ok();
     }
-    if order.is_meant(point, role) {
+    if config.must_die_here(point, role) {
         half();
         die();
     }
 }
 
-/// Ends this process the hard way.
+/// Kills this process with SIGKILL.
 fn die() -> ! {
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).ok();
     std::process::abort()

@@ -1,56 +1,70 @@
-//! Named points at which a process can be made to die, so that tests can cut it off at every durable
+//! Failpoints: named points at which tests can kill a process, to test recovery after every durable
 //! step.
 //!
-//! A point is one line, `failpoint::reach("merge.ref.moved");`, right behind the step it names. In
-//! a release build it is nothing at all. Otherwise the environment says what happens:
+//! A point is one line, `failpoint::reach("merge.ref.moved");`, right after the step that it names.
+//! In a release build it does nothing. In a debug build the environment configures it:
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `MOW_FAILPOINT` | who dies where, such as `merge.ref.moved@lead#2`; see [`Blow`]. Of several words each counts once the one before has come true |
-//! | `MOW_FAILPOINT_MARK` | a path; whoever dies makes `<path>-<word>-<role>`, so that it happens once |
-//! | `MOW_FAILPOINT_TRACE` | a file that gets `<role> <point>` for each point that is passed |
+//! | `MOW_FAILPOINT` | kill points, such as `merge.ref.moved@lead#2`; see [`KillPoint`]. Of several, separated by spaces, each becomes active after the one before is used up |
+//! | `MOW_FAILPOINT_MARK` | a path; a process creates `<path>-<position>-<role>` before it dies, so that each kill happens once |
+//! | `MOW_FAILPOINT_TRACE` | a file that gets a line `<role> <point>` for each point that a process passes |
 //!
-//! Dying is a SIGKILL to oneself: no destructor runs, nothing is flushed, no signal is handled.
-//! Nothing here may be needed for a program to work. `cargo xtask failpoints` lists all points.
+//! A process dies by sending itself SIGKILL: no destructor runs, nothing is flushed, no signal
+//! handler is called. No program may depend on this crate to work. `cargo xtask failpoints` lists
+//! all points.
 
 pub mod source;
 
 #[cfg(debug_assertions)]
 mod armed;
-mod blow;
+mod kill_point;
 #[cfg(test)]
 mod tests;
 
 use std::process::Command;
 
-pub use blow::{Blow, Role};
+pub use kill_point::{KillPoint, ProcessRole};
 
-/// Says what this process is from now on; until then it carries out the command of a person.
-#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "nobody asks in a release"))]
-pub fn enter(role: Role) {
+/// Sets the role of this process; the default is [`ProcessRole::Person`]. Only the first call
+/// counts.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(unused_variables, reason = "failpoints are off in release builds")
+)]
+pub fn set_role(role: ProcessRole) {
     #[cfg(debug_assertions)]
-    armed::enter(role);
+    armed::set_role(role);
 }
 
-/// Passes a point, or dies there.
+/// Passes a point, or dies there if it is configured as a kill point.
 #[inline]
-#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "nobody dies in a release"))]
+#[cfg_attr(
+    not(debug_assertions),
+    expect(unused_variables, reason = "failpoints are off in release builds")
+)]
 pub fn reach(point: &str) {
     #[cfg(debug_assertions)]
     armed::reach(point, || ());
 }
 
-/// Passes a point, or does half of the step that follows and dies: a torn write.
+/// Passes a point, or runs `half` of the next step and dies, which simulates a torn write.
 #[inline]
-#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "nobody dies in a release"))]
+#[cfg_attr(
+    not(debug_assertions),
+    expect(unused_variables, reason = "failpoints are off in release builds")
+)]
 pub fn reach_torn(point: &str, half: impl FnOnce()) {
     #[cfg(debug_assertions)]
     armed::reach(point, half);
 }
 
-/// Keeps a program that is not ours from being told of points.
-#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "there is nothing to hide"))]
-pub fn hide(command: &mut Command) {
+/// Removes the failpoint variables from the environment of a program that is not part of mow.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(unused_variables, reason = "failpoints are off in release builds")
+)]
+pub fn clear_env(command: &mut Command) {
     #[cfg(debug_assertions)]
     for variable in armed::VARIABLES {
         command.env_remove(variable);

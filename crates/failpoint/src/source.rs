@@ -1,27 +1,28 @@
-//! Finds the points in the source, so that nobody keeps a list of them by hand.
+//! Finds all failpoints in the source code, so that no list has to be maintained.
 //!
-//! For development only: the tests and `cargo xtask failpoints` read it.
+//! For development only: the tests and `cargo xtask failpoints` use this module.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What a point looks like in the source, up to its name.
+/// The source text of a failpoint up to its name.
 const CALLS: [&str; 2] = ["failpoint::reach(\"", "failpoint::reach_torn(\""];
 
-/// A point and where it is.
+/// A failpoint and its place in the source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Point {
-    /// Its name.
+pub struct Failpoint {
+    /// The name, such as `merge.ref.moved`.
     pub name: String,
-    /// The file, relative to the repository.
+    /// The path of the file, relative to the repository.
     pub file: String,
-    /// The line, counted from 1.
+    /// The line number, counted from 1.
     pub line: usize,
 }
 
-/// Lists all points of the crates of a repository, by name.
-pub fn points(repository: &Path) -> io::Result<Vec<Point>> {
+/// Lists the failpoints of all crates of a repository, sorted by name. Files `tests.rs` are
+/// skipped.
+pub fn points(repository: &Path) -> io::Result<Vec<Failpoint>> {
     let mut all = Vec::new();
     let mut folders = Vec::new();
     for entry in fs::read_dir(repository.join("crates"))? {
@@ -44,15 +45,15 @@ pub fn points(repository: &Path) -> io::Result<Vec<Point>> {
     Ok(all)
 }
 
-/// Lists the points of one file; comments have none.
-pub fn points_in(file: &str, text: &str) -> Vec<Point> {
+/// Lists the failpoints of one file; comment lines are skipped.
+pub fn points_in(file: &str, text: &str) -> Vec<Failpoint> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
         if line.trim_start().starts_with("//") {
             continue;
         }
         let name = CALLS.iter().find_map(|call| line.split_once(call)?.1.split('"').next());
-        found.extend(name.map(|name| Point {
+        found.extend(name.map(|name| Failpoint {
             name: name.to_owned(),
             file: file.to_owned(),
             line: at + 1,

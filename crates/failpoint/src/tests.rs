@@ -1,4 +1,4 @@
-//! The points themselves. Dying is tested on processes of our own: this very test binary.
+//! Failpoints in child processes. The children that die are runs of this test binary.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -6,18 +6,18 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use crate::source::points_in;
-use crate::{Blow, Role, enter, hide, reach, reach_torn};
+use crate::{KillPoint, ProcessRole, clear_env, reach, reach_torn, set_role};
 
-/// What a victim is told to do; without it this test binary is nobody's victim.
+/// The variable with the role of a child process; without it, the test `victim` does nothing.
 const VICTIM: &str = "MOW_TEST_VICTIM";
 
-/// Not a test by itself: what the others run in a process that may die.
+/// Not a test by itself: the other tests run it in a child process that may die.
 #[test]
 fn victim() {
     let Ok(role) = std::env::var(VICTIM) else { return };
     match role.as_str() {
-        "lead" => enter(Role::Lead),
-        "worker" => enter(Role::Worker),
+        "lead" => set_role(ProcessRole::Lead),
+        "worker" => set_role(ProcessRole::Worker),
         _ => {}
     }
     for _ in 0..2 {
@@ -27,26 +27,26 @@ fn victim() {
     reach("a.last");
 }
 
-fn command(dir: &Path, role: &str, order: &[(&str, &str)]) -> Command {
+fn command(dir: &Path, role: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "tests::victim", "--quiet"]).env(VICTIM, role);
     command.env("HALF", dir.join("half")).env("MOW_FAILPOINT_TRACE", dir.join("trace"));
-    command.env("MOW_FAILPOINT_MARK", dir.join("mark")).envs(order.iter().copied());
+    command.env("MOW_FAILPOINT_MARK", dir.join("mark")).envs(variables.iter().copied());
     command
 }
 
-fn run(dir: &Path, role: &str, order: &[(&str, &str)]) -> ExitStatus {
-    command(dir, role, order).output().unwrap().status
+fn run(dir: &Path, role: &str, variables: &[(&str, &str)]) -> ExitStatus {
+    command(dir, role, variables).output().unwrap().status
 }
 
 #[test]
-fn a_process_dies_at_its_point_and_no_other_one_does() {
+fn only_processes_of_the_named_roles_die() {
     let dir = tempfile::tempdir().unwrap();
-    let order = [("MOW_FAILPOINT", "a.first@lead,worker")];
-    assert!(run(dir.path(), "person", &order).success());
-    assert_eq!(run(dir.path(), "lead", &order).signal(), Some(9));
-    assert!(run(dir.path(), "lead", &order).success(), "once for each role");
-    assert_eq!(run(dir.path(), "worker", &order).signal(), Some(9));
+    let variables = [("MOW_FAILPOINT", "a.first@lead,worker")];
+    assert!(run(dir.path(), "person", &variables).success());
+    assert_eq!(run(dir.path(), "lead", &variables).signal(), Some(9));
+    assert!(run(dir.path(), "lead", &variables).success(), "once for each role");
+    assert_eq!(run(dir.path(), "worker", &variables).signal(), Some(9));
     let trace = fs::read_to_string(dir.path().join("trace")).unwrap();
     assert!(trace.starts_with("person a.first\nperson a.half\nperson a.first\n"), "{trace}");
     assert!(trace.ends_with("lead a.last\nworker a.first\n"), "{trace}");
@@ -55,48 +55,52 @@ fn a_process_dies_at_its_point_and_no_other_one_does() {
 #[test]
 fn the_second_pass_counts_and_the_half_step_is_done() {
     let dir = tempfile::tempdir().unwrap();
-    let order = [("MOW_FAILPOINT", "a.half@lead#2")];
-    assert_eq!(run(dir.path(), "lead", &order).signal(), Some(9));
+    let variables = [("MOW_FAILPOINT", "a.half@lead#2")];
+    assert_eq!(run(dir.path(), "lead", &variables).signal(), Some(9));
     assert_eq!(fs::read_to_string(dir.path().join("trace")).unwrap().lines().count(), 4);
     assert_eq!(fs::read_to_string(dir.path().join("half")).unwrap(), "half");
-    assert!(run(dir.path(), "person", &[]).success(), "without a name nobody dies");
+    assert!(run(dir.path(), "person", &[]).success(), "without kill points no process dies");
 }
 
 #[test]
-fn one_death_comes_after_the_other() {
+fn kill_points_are_used_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    let order = [("MOW_FAILPOINT", "a.last@lead a.first@lead,worker#2")];
-    assert!(run(dir.path(), "worker", &order).success(), "it is not its turn");
+    let variables = [("MOW_FAILPOINT", "a.last@lead a.first@lead,worker#2")];
+    assert!(run(dir.path(), "worker", &variables).success(), "its kill point is not active yet");
     for role in ["lead", "lead", "worker"] {
-        assert_eq!(run(dir.path(), role, &order).signal(), Some(9));
+        assert_eq!(run(dir.path(), role, &variables).signal(), Some(9));
     }
     let trace = fs::read_to_string(dir.path().join("trace")).unwrap();
     let ends = "lead a.last\nlead a.first\nlead a.half\nlead a.first\nworker a.first\n";
     assert!(trace.contains(ends), "{trace}");
     assert!(
-        run(dir.path(), "lead", &order).success() && run(dir.path(), "worker", &order).success()
+        run(dir.path(), "lead", &variables).success()
+            && run(dir.path(), "worker", &variables).success()
     );
 }
 
 #[test]
-fn a_blow_is_read_as_it_is_written() {
-    let blow = Blow::parse("a.b@lead,worker#3");
-    assert_eq!(blow.to_string(), "a.b@lead,worker#3");
-    assert_eq!((blow.roles, blow.hit), (vec![Role::Lead, Role::Worker], 3));
-    assert_eq!(Blow::parse("a.b").to_string(), "a.b@lead#1");
+fn a_kill_point_is_parsed_as_it_is_displayed() {
+    let kill_point = KillPoint::parse("a.b@lead,worker#3");
+    assert_eq!(kill_point.to_string(), "a.b@lead,worker#3");
+    assert_eq!(
+        (kill_point.roles, kill_point.hit),
+        (vec![ProcessRole::Lead, ProcessRole::Worker], 3)
+    );
+    assert_eq!(KillPoint::parse("a.b").to_string(), "a.b@lead#1");
 }
 
 #[test]
-fn a_hidden_order_reaches_nobody() {
+fn clear_env_disables_failpoints() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = command(dir.path(), "lead", &[("MOW_FAILPOINT", "a.first@lead")]);
-    hide(&mut command);
+    clear_env(&mut command);
     assert!(command.output().unwrap().status.success());
     assert!(!dir.path().join("trace").exists());
 }
 
 #[test]
-fn points_are_found_where_they_are_called() {
+fn failpoints_are_found_in_source_code() {
     let call = |how: &str, name: &str| format!("    failpoint::{how}(\"{name}\");\n");
     let text = format!("//! {}\nfn f() {{\n{}}}\n", call("reach", "no.point"), call("reach", "b"))
         + &call("reach_torn", "c.d");

@@ -1,40 +1,40 @@
-//! What is said to agents: a text for each role, with places for what differs from phase to phase.
+//! Renders the prompts of agents: one template for each role, with variables for the phase.
 //!
-//! The texts are in `prompts/` at the top of the repository and part of the program; a project may
-//! have its own. They name paths, never what stands in the files. Nothing here reads a file, knows a
-//! path by itself or talks to anybody. Start with [`render`].
+//! The templates are in `prompts/` in the repository root and compiled in; a project may override
+//! them. Prompts contain the paths of files, never their contents. This crate reads no files and
+//! starts no agents. Start with [`render`].
 
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub use values::{NONE, Values, Variable};
+pub use values::{NONE, PromptValues, Variable};
 
-/// How long a project's own text may be.
+/// The most bytes of a template.
 pub const BYTES_MAX: usize = 64 * 1024;
 
-/// The texts there are.
+/// The built-in templates, one for each role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Prompt {
-    /// Finds out what a person has to decide.
+    /// Asks a person the questions that are open before planning.
     Discusser,
-    /// Finds out how a phase is best built.
+    /// Researches how to build the phase.
     Researcher,
-    /// Writes the plans.
+    /// Writes the plans of the phase.
     Planner,
-    /// Reads the plans.
+    /// Reviews the plans.
     PlanChecker,
-    /// Does one task of a plan.
+    /// Executes one task of a plan.
     Executor,
-    /// Finds out whether the goal is reached.
+    /// Verifies that the phase reached its goal.
     Verifier,
-    /// Settles the conflicts of a merge.
+    /// Resolves the conflicts of a merge.
     ConflictResolver,
 }
 
 impl Prompt {
-    /// All of them.
+    /// Every template, in declaration order.
     pub const ALL: [Self; 7] = [
         Self::Discusser,
         Self::Researcher,
@@ -45,7 +45,7 @@ impl Prompt {
         Self::ConflictResolver,
     ];
 
-    /// Returns the name of the role it is for.
+    /// Returns the name of the role, which is also the file name.
     pub fn role(self) -> &'static str {
         match self {
             Self::Discusser => "discusser",
@@ -58,12 +58,12 @@ impl Prompt {
         }
     }
 
-    /// Finds the text for a role.
+    /// Returns the template for the name of a role.
     pub fn find(role: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|prompt| prompt.role() == role)
     }
 
-    /// Returns the text that is part of the program.
+    /// Returns the built-in template.
     pub fn text(self) -> &'static str {
         match self {
             Self::Discusser => include_str!("../../../prompts/discusser.md"),
@@ -76,83 +76,83 @@ impl Prompt {
         }
     }
 
-    /// Returns where a project's own text is, below its root.
-    pub fn own_file(self) -> String {
+    /// Returns the path of the project's own template, relative to the project root.
+    pub fn override_path(self) -> String {
         format!(".planning/prompts/{}.md", self.role())
     }
 }
 
-/// Why a text cannot be said.
+/// Why a prompt cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// It has a place for something that nobody knows of.
+    /// The template uses a variable that does not exist.
     #[error("{file}:{line}: there is no variable {{{{{name}}}}}")]
-    Unknown {
-        /// The text.
+    UnknownVariable {
+        /// The path of the template.
         file: String,
-        /// The line of the place.
+        /// The line of the variable, counted from 1.
         line: usize,
-        /// What stands in the place.
+        /// The name between the braces.
         name: String,
     },
-    /// It has a place for something that is not known for this role.
-    #[error("{file}:{line}: {{{{{name}}}}} is not known for the {role}")]
-    Unfilled {
-        /// The text.
+    /// The template uses a variable that has no value for this role.
+    #[error("{file}:{line}: {{{{{name}}}}} has no value for the {role}")]
+    MissingValue {
+        /// The path of the template.
         file: String,
-        /// The line of the place.
+        /// The line of the variable, counted from 1.
         line: usize,
-        /// The variable.
+        /// The name of the variable.
         name: &'static str,
-        /// Who is spoken to.
+        /// The role of the template.
         role: &'static str,
     },
-    /// It is longer than anybody reads.
-    #[error("{file}: has {bytes} bytes, at most {BYTES_MAX} are said")]
+    /// The template is longer than [`BYTES_MAX`].
+    #[error("{file}: has {bytes} bytes, but a prompt may have at most {BYTES_MAX}")]
     TooLong {
-        /// The text.
+        /// The path of the template.
         file: String,
-        /// How long it is.
+        /// The length of the template.
         bytes: usize,
     },
 }
 
-/// Fills in a text: the project's own, where it has one, else the one of the program.
+/// Renders the project's own template `overridden`, or the built-in one if it is `None`.
 ///
-/// A place is `{{name}}` on one line. What is filled in is not looked at again.
+/// A variable is `{{name}}` on one line. Braces inside values are not expanded.
 pub fn render(
     prompt: Prompt,
     overridden: Option<&str>,
-    values: &Values,
+    values: &PromptValues,
 ) -> Result<String, PromptError> {
-    let own_file = overridden.map(|_| prompt.own_file());
-    let file = own_file.unwrap_or_else(|| format!("prompts/{}.md", prompt.role()));
+    let override_file = overridden.map(|_| prompt.override_path());
+    let file = override_file.unwrap_or_else(|| format!("prompts/{}.md", prompt.role()));
     let text = overridden.unwrap_or_else(|| prompt.text());
     if text.len() > BYTES_MAX {
         return Err(PromptError::TooLong { file, bytes: text.len() });
     }
-    let mut said = String::with_capacity(text.len() * 2);
+    let mut rendered = String::with_capacity(text.len() * 2);
     for (line, content) in (1..).zip(text.split_inclusive('\n')) {
         let mut rest = content;
-        while let Some((before, name, after)) = next_place(rest) {
+        while let Some((before, name, after)) = split_at_variable(rest) {
             let Some(variable) = Variable::find(name) else {
-                return Err(PromptError::Unknown { file, line, name: name.to_owned() });
+                return Err(PromptError::UnknownVariable { file, line, name: name.to_owned() });
             };
             let Some(value) = values.value(variable) else {
                 let (name, role) = (variable.name(), prompt.role());
-                return Err(PromptError::Unfilled { file, line, name, role });
+                return Err(PromptError::MissingValue { file, line, name, role });
             };
-            said.push_str(before);
-            said.push_str(value);
+            rendered.push_str(before);
+            rendered.push_str(value);
             rest = after;
         }
-        said.push_str(rest);
+        rendered.push_str(rest);
     }
-    Ok(said)
+    Ok(rendered)
 }
 
-/// Splits a line at its first place.
-fn next_place(line: &str) -> Option<(&str, &str, &str)> {
+/// Splits a line at its first variable: the text before, the name, the text after.
+fn split_at_variable(line: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = line.split_once("{{")?;
     let (name, after) = rest.split_once("}}")?;
     Some((before, name.trim(), after))

@@ -1,23 +1,23 @@
-//! Each text can be said, is short, and shows forms that mow itself can read.
+//! Every template renders, is short, and shows examples that mow itself can parse.
 
 use std::collections::BTreeSet;
 
-use mow_core::said::{Discussion, Review, Said, TaskReport, Verification};
+use mow_core::agent_answer::{AgentAnswer, Discussion, Review, TaskReport, VerificationReport};
 use mow_core::worker::Role;
 use mow_store::{phase_files, plan};
 use proptest::prelude::*;
 
 use super::*;
 
-/// How long a text may be.
+/// The limits of a template.
 const LINES_MAX: usize = 80;
 const SIZE_MAX: usize = 5_000;
 
-/// The names in the places of a text.
-fn places(text: &str) -> BTreeSet<&str> {
+/// Returns the names of the variables in a template.
+fn variable_names(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for mut line in text.lines() {
-        while let Some((_, name, after)) = next_place(line) {
+        while let Some((_, name, after)) = split_at_variable(line) {
             found.insert(name);
             line = after;
         }
@@ -25,10 +25,10 @@ fn places(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// Values for some variables.
-fn values(names: &BTreeSet<&str>) -> Values {
+/// Returns values for some variables.
+fn values(names: &BTreeSet<&str>) -> PromptValues {
     let all = names.iter().map(|name| Variable::find(name).expect(name));
-    all.fold(Values::default(), |values, variable| {
+    all.fold(PromptValues::default(), |values, variable| {
         let value = match variable {
             Variable::Phase => "3",
             Variable::PhaseSlug => "03-search",
@@ -39,11 +39,11 @@ fn values(names: &BTreeSet<&str>) -> Values {
     })
 }
 
-fn said(prompt: Prompt) -> String {
-    render(prompt, None, &values(&places(prompt.text()))).unwrap()
+fn rendered(prompt: Prompt) -> String {
+    render(prompt, None, &values(&variable_names(prompt.text()))).unwrap()
 }
 
-/// The variables that README.md says are known for a role.
+/// Returns the variables that README.md lists for a role.
 fn documented(role: &str) -> BTreeSet<&'static str> {
     let rows = include_str!("../../../prompts/README.md").lines().filter(|l| l.starts_with("| `"));
     let known = rows.filter(|row| {
@@ -54,20 +54,20 @@ fn documented(role: &str) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn each_text_needs_what_is_documented_for_its_role_and_no_more() {
+fn each_template_uses_only_the_variables_documented_for_its_role() {
     let mut all = BTreeSet::new();
     for prompt in Prompt::ALL {
-        let (role, names) = (prompt.role(), places(prompt.text()));
+        let (role, names) = (prompt.role(), variable_names(prompt.text()));
         let known = documented(role);
         assert!(names.is_subset(&known), "{role}: {:?}", names.difference(&known));
         all.extend(known);
-        let text = said(prompt);
+        let text = rendered(prompt);
         assert!(!text.contains("{{") && !text.contains("}}"), "{text}");
         for name in &names {
             let mut fewer = names.clone();
             fewer.remove(name);
             let error = render(prompt, None, &values(&fewer)).unwrap_err().to_string();
-            let wanted = format!("{{{{{name}}}}} is not known for the {role}");
+            let wanted = format!("{{{{{name}}}}} has no value for the {role}");
             assert!(error.starts_with(&format!("prompts/{role}.md:")), "{error}");
             assert!(error.ends_with(&wanted), "{error}");
         }
@@ -80,12 +80,12 @@ fn each_text_needs_what_is_documented_for_its_role_and_no_more() {
 }
 
 #[test]
-fn the_first_line_says_who_is_spoken_to() {
+fn the_first_line_names_role_and_phase() {
     for prompt in Prompt::ALL {
         let text = render(
             prompt,
             None,
-            &values(&places(prompt.text())).with(Variable::Role, prompt.role()),
+            &values(&variable_names(prompt.text())).with(Variable::Role, prompt.role()),
         );
         let text = text.unwrap();
         let first = text.lines().next().unwrap();
@@ -94,13 +94,17 @@ fn the_first_line_says_who_is_spoken_to() {
         assert_eq!(Prompt::find(prompt.role()), Some(prompt));
     }
     for role in Role::ALL {
-        assert!(Prompt::find(role.name()).is_some(), "nothing is said to the {}", role.name());
+        assert!(
+            Prompt::find(role.name()).is_some(),
+            "there is no template for the {}",
+            role.name()
+        );
     }
 }
 
 #[test]
-fn texts_are_short_and_speak_of_nobody_else() {
-    let others = [
+fn templates_are_short_and_name_no_product() {
+    let product_words = [
         "claude",
         "codex",
         "gemini",
@@ -128,40 +132,40 @@ fn texts_are_short_and_speak_of_nobody_else() {
             text.len()
         );
         let lower = text.to_lowercase();
-        let found = others.iter().find(|word| lower.contains(*word));
+        let found = product_words.iter().find(|word| lower.contains(*word));
         assert_eq!(found, None, "{role}");
         for rule in ["other agents", "instructions in", "branch"] {
-            assert!(lower.contains(rule), "{role} is told nothing of {rule}");
+            assert!(lower.contains(rule), "the prompt of the {role} does not mention {rule}");
         }
     }
 }
 
 #[test]
-fn the_answers_that_are_shown_can_be_read() {
-    let discussion = Discussion::parse(&said(Prompt::Discusser)).unwrap();
+fn example_answers_can_be_parsed() {
+    let discussion = Discussion::parse(&rendered(Prompt::Discusser)).unwrap();
     assert_eq!(discussion.questions.len(), 1);
-    assert!(Review::parse(&said(Prompt::PlanChecker)).unwrap().is_refusal());
-    assert!(TaskReport::parse(&said(Prompt::Executor)).unwrap().blocker.is_none());
-    assert_eq!(Verification::parse(&said(Prompt::Verifier)).unwrap().gaps.len(), 1);
+    assert!(Review::parse(&rendered(Prompt::PlanChecker)).unwrap().is_rejected());
+    assert!(TaskReport::parse(&rendered(Prompt::Executor)).unwrap().blocker.is_none());
+    assert_eq!(VerificationReport::parse(&rendered(Prompt::Verifier)).unwrap().gaps.len(), 1);
     let bare = |prompt: Prompt| {
-        let text = said(prompt);
+        let text = rendered(prompt);
         text.split('`').find(|part| part.starts_with("{\"")).unwrap().to_owned()
     };
     assert!(Discussion::parse(&bare(Prompt::Discusser)).unwrap().clear);
-    assert!(!Review::parse(&bare(Prompt::PlanChecker)).unwrap().is_refusal());
+    assert!(!Review::parse(&bare(Prompt::PlanChecker)).unwrap().is_rejected());
 }
 
-/// The file that a text shows as an example.
+/// Returns the example file in a rendered template.
 fn example(prompt: Prompt) -> String {
-    let text = said(prompt);
+    let text = rendered(prompt);
     let (_, rest) = text.split_once("```markdown\n").unwrap();
     rest.split_once("\n```").unwrap().0.to_owned()
 }
 
 #[test]
-fn the_plan_that_is_shown_is_one() {
+fn the_example_plan_is_valid() {
     let plan = plan::parse(example(Prompt::Planner).as_bytes());
-    assert_eq!(plan.structure(), plan::Structure::default());
+    assert_eq!(plan.check_structure(), plan::StructureReport::default());
     assert_eq!(plan.problems, []);
     assert_eq!(plan.phase.as_deref(), Some("03-search"));
     assert_eq!(plan.tasks[0].element("automated"), Some("cargo test --test search"));
@@ -172,7 +176,7 @@ fn the_plan_that_is_shown_is_one() {
 }
 
 #[test]
-fn the_verification_that_is_shown_is_one() {
+fn the_example_verification_is_valid() {
     let found = phase_files::parse_verification(example(Prompt::Verifier).as_bytes());
     assert_eq!((found.status.as_deref(), found.met), (Some("gaps_found"), Some((3, 4))));
     assert_eq!(found.gaps[0].missing.len(), 1);
@@ -182,8 +186,8 @@ fn the_verification_that_is_shown_is_one() {
 }
 
 #[test]
-fn a_project_has_its_own_words() {
-    let values = Values::default().with(Variable::Goal, "Say {{phase}}");
+fn a_project_can_override_a_template() {
+    let values = PromptValues::default().with(Variable::Goal, "Say {{phase}}");
     let own = |text: &str| render(Prompt::Planner, Some(text), &values).map_err(|e| e.to_string());
     assert_eq!(
         own("{{ goal }} and {{goal}}, {{\n}} {x}").unwrap(),
@@ -191,31 +195,37 @@ fn a_project_has_its_own_words() {
     );
     let file = ".planning/prompts/planner.md";
     assert_eq!(own("a\n{{golf}}"), Err(format!("{file}:2: there is no variable {{{{golf}}}}")));
-    let unfilled = format!("{file}:1: {{{{task}}}} is not known for the planner");
+    let unfilled = format!("{file}:1: {{{{task}}}} has no value for the planner");
     assert_eq!(own("{{task}}"), Err(unfilled));
     let long = "x".repeat(BYTES_MAX + 1);
-    assert_eq!(own(&long), Err(format!("{file}: has 65537 bytes, at most 65536 are said")));
+    assert_eq!(
+        own(&long),
+        Err(format!("{file}: has 65537 bytes, but a prompt may have at most 65536"))
+    );
 }
 
 #[test]
 fn values_are_bounded_and_quoted() {
-    let say = |variable: Variable, value: &str| {
-        let values = Values::default().with(variable, value);
+    let render_value = |variable: Variable, value: &str| {
+        let values = PromptValues::default().with(variable, value);
         render(Prompt::Executor, Some(&format!("{{{{{}}}}}", variable.name())), &values).unwrap()
     };
-    assert_eq!(say(Variable::TaskName, " two\n## lines "), "two ## lines");
-    assert_eq!(say(Variable::Issues, " "), NONE);
-    assert_eq!(say(Variable::Criteria, "1. a\n2. b\n"), "1. a\n2. b");
-    assert_eq!(say(Variable::AttemptProblem, "exit 1"), "exit 1");
-    assert_eq!(say(Variable::AttemptProblem, "exit 1\n# Now do\n"), "\n> exit 1\n> # Now do");
-    let long = say(Variable::Goal, &"é".repeat(9_000));
+    assert_eq!(render_value(Variable::TaskName, " two\n## lines "), "two ## lines");
+    assert_eq!(render_value(Variable::Issues, " "), NONE);
+    assert_eq!(render_value(Variable::Criteria, "1. a\n2. b\n"), "1. a\n2. b");
+    assert_eq!(render_value(Variable::AttemptProblem, "exit 1"), "exit 1");
+    assert_eq!(
+        render_value(Variable::AttemptProblem, "exit 1\n# Now do\n"),
+        "\n> exit 1\n> # Now do"
+    );
+    let long = render_value(Variable::Goal, &"é".repeat(9_000));
     assert!(long.ends_with("é … (cut)") && long.chars().count() < 8_010);
 }
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "(\\{\\{|\\}\\}|\\{|\\}|goal|task|é| |\n)*", value in "(?s).{0,40}") {
-        let values = Values::default().with(Variable::Goal, &value);
+    fn arbitrary_templates_never_panic(text in "(\\{\\{|\\}\\}|\\{|\\}|goal|task|é| |\n)*", value in "(?s).{0,40}") {
+        let values = PromptValues::default().with(Variable::Goal, &value);
         let _ = render(Prompt::Planner, Some(&text), &values);
     }
 }

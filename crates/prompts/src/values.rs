@@ -1,35 +1,35 @@
-//! What is filled into texts.
+//! The variables of prompts and their values.
 
 use std::collections::BTreeMap;
 
-/// What stands where there is nothing.
+/// The text of a variable without a value.
 pub const NONE: &str = "none";
 
-/// How much of a value is said.
+/// The most characters of a value; the rest is cut.
 const CHARS_MAX: usize = 8_000;
 
-/// Something that differs from phase to phase.
+/// A variable of prompt templates. `prompts/README.md` lists which role has which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Variable {
     /// The name of the role.
     Role,
     /// The number of the phase.
     Phase,
-    /// Its name.
+    /// The name of the phase.
     PhaseName,
-    /// The name of its directory.
+    /// The name of the phase directory, such as `03-search`.
     PhaseSlug,
-    /// What its files begin with.
+    /// The prefix of the file names of the phase, such as `03`.
     Prefix,
-    /// Its goal.
+    /// The goal of the phase.
     Goal,
-    /// What must be true at its end, a line each.
+    /// What must be true at the end of the phase, one line each.
     Criteria,
-    /// The ids of the requirements it serves.
+    /// The ids of the requirements that the phase serves.
     Requirements,
-    /// The directory the agent works in.
+    /// The path of the worktree in which the agent works.
     Worktree,
-    /// The path of the phase's directory.
+    /// The path of the phase directory.
     PhaseDir,
     /// The path of ROADMAP.md.
     Roadmap,
@@ -47,27 +47,27 @@ pub enum Variable {
     Verification,
     /// The id of the plan.
     Plan,
-    /// Its path.
+    /// The path of the plan.
     PlanFile,
-    /// The number of the task.
+    /// The number of the task in its plan, counted from 1.
     Task,
-    /// Its name.
+    /// The name of the task.
     TaskName,
-    /// How often the role had its turn in this stage.
+    /// How often the role has run before in this stage.
     Round,
     /// The path of a file with questions and answers.
     Answers,
-    /// The path of a file with what the checker found.
+    /// The path of a file with the issues of the plan checker.
     Issues,
     /// The path of a file with the gaps of a finished phase.
     Findings,
-    /// The path of a file with the names of files that conflict.
+    /// The path of a file that lists the files with conflicts.
     ConflictFiles,
-    /// The commit that is there already.
+    /// The commit on the target side of the merge.
     Ours,
-    /// The commit that the phase brings.
+    /// The commit of the phase to merge.
     Theirs,
-    /// What was wrong with the last try.
+    /// The problem of the previous attempt.
     AttemptProblem,
 }
 
@@ -105,34 +105,35 @@ const TABLE: [(Variable, &str); 29] = [
 ];
 
 impl Variable {
-    /// Returns all of them.
+    /// Returns every variable.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(variable, _)| *variable)
     }
 
-    /// Returns its name.
+    /// Returns the name in templates.
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// Finds one by its name.
+    /// Returns the variable with a name.
     pub fn find(name: &str) -> Option<Self> {
         TABLE.iter().find(|(_, own)| *own == name).map(|(variable, _)| *variable)
     }
 }
 
-/// What is filled in. Values are bounded, and most of them are one line.
+/// The values of variables. Values are limited in length, and most are one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Values(BTreeMap<Variable, String>);
+pub struct PromptValues(BTreeMap<Variable, String>);
 
-impl Values {
-    /// Sets a value; an empty one says that there is none.
+impl PromptValues {
+    /// Sets a value; an empty value is rendered as [`NONE`].
     #[must_use]
     pub fn with(mut self, variable: Variable, value: &str) -> Self {
         let bounded = cut(value.trim());
         let text = match variable {
             Variable::Criteria => bounded,
-            // Often the output of a program: it is quoted, so that nobody takes it for our words.
+            // Often the output of a program: it is quoted, so that the agent does not take it for a
+            // part of the prompt.
             Variable::AttemptProblem if bounded.contains('\n') => {
                 let lines = bounded.lines().map(|line| format!("\n> {line}"));
                 lines.collect()
@@ -148,7 +149,7 @@ impl Values {
     }
 }
 
-/// Cuts a text that is too long; the cut shows.
+/// Cuts a text after [`CHARS_MAX`] characters and marks the cut.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(CHARS_MAX) {
         Some((at, _)) => format!("{} … (cut)", &text[..at]),

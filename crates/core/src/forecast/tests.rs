@@ -1,12 +1,12 @@
-//! Small roadmaps whose times can be worked out by hand.
+//! Small roadmaps whose times can be calculated by hand.
 
 use super::*;
 use crate::graph::GraphNode;
 use crate::phase::PhaseNumber;
 
-const SHARES: Shares = Shares { research: 20, plan: 15 };
+const SHARES: AheadShares = AheadShares { research: 20, plan: 15 };
 
-/// Phases with what each depends on, counted from one.
+/// Builds phases 1, 2, ... from their lists of dependencies.
 fn graph(phases: &[&[u32]]) -> Graph {
     let nodes = (1..).zip(phases).map(|(number, on)| GraphNode {
         number: PhaseNumber::whole(number),
@@ -23,11 +23,12 @@ fn forecast(phases: &[&[u32]]) -> Forecast {
 }
 
 fn times(forecast: &Forecast, workers: usize, merge_at_once: bool) -> [u64; 3] {
-    Lookahead::ALL.map(|lookahead| forecast.makespan(Way { workers, lookahead, merge_at_once }))
+    Lookahead::ALL
+        .map(|lookahead| forecast.makespan(ForecastPolicy { workers, lookahead, merge_at_once }))
 }
 
 #[test]
-fn a_chain_gains_what_is_done_ahead() {
+fn look_ahead_shortens_a_chain() {
     let chain = forecast(&[&[], &[1], &[2], &[3], &[4], &[5]]);
     assert_eq!(chain.sequential(), 600);
     assert_eq!(times(&chain, 3, false), [600, 500, 425]);
@@ -45,13 +46,13 @@ fn waves_wait_for_their_slowest_phase() {
 }
 
 #[test]
-fn no_more_at_a_time_than_there_are_workers() {
+fn the_worker_count_limits_parallel_phases() {
     let wide = forecast(&[&[], &[], &[], &[]]);
     assert_eq!([1, 2, 3, 4].map(|workers| times(&wide, workers, false)[0]), [400, 200, 200, 100]);
 }
 
 #[test]
-fn what_is_done_counts_for_nothing_and_a_circle_is_refused() {
+fn finished_phases_take_no_time_and_a_cycle_is_an_error() {
     let mut nodes = graph(&[&[], &[1]]).nodes().to_vec();
     nodes[0].done = true;
     let rest = Forecast::new(&Graph::new(nodes, &BTreeSet::new()), |_| 2, SHARES).unwrap();
@@ -62,7 +63,7 @@ fn what_is_done_counts_for_nothing_and_a_circle_is_refused() {
 }
 
 #[test]
-fn looking_ahead_never_takes_longer_on_chains_of_any_width() {
+fn look_ahead_is_never_slower_on_parallel_chains() {
     for width in 1..5_u32 {
         let phases: Vec<Vec<u32>> =
             (0..24).map(|n| if n < width { Vec::new() } else { vec![n - width + 1] }).collect();

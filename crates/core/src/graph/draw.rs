@@ -1,39 +1,39 @@
-//! Drawings of the roadmap: for the terminal, Graphviz, Mermaid and as an SVG picture.
+//! Draws the roadmap graph for the terminal, Graphviz, Mermaid and SVG.
 //!
-//! Text out, nothing else: colours on the terminal are the binary's, so that drawing comes as spans
-//! with a meaning. Names come from people's files: they are cleaned here, and each format escapes
-//! them in its own way.
+//! The functions return text and print nothing. Terminal lines consist of spans with a kind; the
+//! binary chooses the colours. Names come from files that people write, so they are cleaned here,
+//! and each format escapes them.
 
 use std::collections::BTreeSet;
 
 use super::Graph;
 
 mod dot;
+mod label_text;
 mod lanes;
 mod layout;
 mod mermaid;
 mod reduce;
-mod sheet;
 mod svg;
 mod terminal;
-mod words;
+mod terminal_columns;
 
-pub use terminal::{Line, Style, Terminal};
+pub use terminal::{SpanKind, StyledLine, TerminalFormat};
 
-/// What a phase is doing.
+/// The state of a phase as a drawing shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// Finished.
+pub enum NodeState {
+    /// All work is finished.
     Done,
-    /// Being worked on.
+    /// A worker is working on the phase.
     Running,
-    /// Free to start.
+    /// All dependencies are done.
     Ready,
-    /// Waiting for another phase.
+    /// A dependency is not done.
     Blocked,
 }
 
-impl State {
+impl NodeState {
     /// All states, in the order a legend lists them.
     const ALL: [Self; 4] = [Self::Done, Self::Running, Self::Ready, Self::Blocked];
 
@@ -48,38 +48,39 @@ impl State {
     }
 }
 
-/// What a drawing says about one phase.
+/// The text and state that a drawing shows for one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct NodeLabel {
     /// The number as the roadmap writes it.
     pub number: String,
     /// The name, of any length and with any characters.
     pub name: String,
-    /// What the phase is doing.
-    pub state: State,
+    /// Chooses the mark and colour of the phase.
+    pub state: NodeState,
 }
 
-/// A graph with a label on every phase, ready to be drawn.
+/// A graph with a label for every phase, ready to be drawn.
 #[derive(Debug)]
-pub struct Picture<'a> {
+pub struct GraphDrawing<'a> {
     graph: &'a Graph,
-    labels: Vec<Label>,
+    labels: Vec<NodeLabel>,
 }
 
-impl<'a> Picture<'a> {
-    /// Asks for the label of each phase by its index.
-    pub fn new(graph: &'a Graph, mut label: impl FnMut(usize) -> Label) -> Self {
-        let mut labels: Vec<Label> = (0..graph.nodes.len()).map(&mut label).collect();
+impl<'a> GraphDrawing<'a> {
+    /// Labels every phase; `label` is called with each index and may return any characters.
+    pub fn new(graph: &'a Graph, mut label: impl FnMut(usize) -> NodeLabel) -> Self {
+        let mut labels: Vec<NodeLabel> = (0..graph.nodes.len()).map(&mut label).collect();
         for label in &mut labels {
-            label.number = words::clean(&label.number);
-            label.name = words::clean(&label.name);
+            label.number = label_text::clean(&label.number);
+            label.name = label_text::clean(&label.name);
         }
         Self { graph, labels }
     }
 
-    /// Draws lanes beside the phases, as version control does; a list by wave where lanes would
-    /// not be readable.
-    pub fn terminal(&self, terminal: &Terminal) -> Vec<Line> {
+    /// Draws lanes next to the phases, like `git log --graph`.
+    ///
+    /// Falls back to a list by wave when lanes would not be readable.
+    pub fn terminal(&self, terminal: &TerminalFormat) -> Vec<StyledLine> {
         terminal::draw(self, terminal)
     }
 
@@ -93,7 +94,7 @@ impl<'a> Picture<'a> {
         mermaid::draw(self)
     }
 
-    /// Paints a picture that needs no other file, for light and dark backgrounds.
+    /// Draws a self-contained SVG image for light and dark backgrounds.
     pub fn svg(&self) -> String {
         svg::draw(self)
     }
@@ -104,24 +105,24 @@ impl<'a> Picture<'a> {
         format!("{} {}", label.number, label.name).trim_end().to_owned()
     }
 
-    /// Returns every dependency as a pair of what comes first and what waits.
+    /// Returns every dependency as a pair (dependency, dependent).
     fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
-        let waiting = 0..self.labels.len();
-        waiting.flat_map(|to| self.graph.dependencies(to).iter().map(move |&from| (from, to)))
+        let dependents = 0..self.labels.len();
+        dependents.flat_map(|to| self.graph.dependencies(to).iter().map(move |&from| (from, to)))
     }
 
-    /// Returns every advised pair once, whichever side gives the advice.
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// Returns every pair of phases that may run in parallel once, even if both phases declare it.
+    fn parallel_pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let graph = self.graph;
         (0..self.labels.len()).flat_map(move |one| {
             let others = graph.parallel_with(one).iter().copied();
-            let said_before =
+            let is_declared_before =
                 move |other: usize| other < one && graph.parallel_with(other).contains(&one);
-            others.filter(move |&other| !said_before(other)).map(move |other| (one, other))
+            others.filter(move |&other| !is_declared_before(other)).map(move |other| (one, other))
         })
     }
 
-    /// Returns the edges of the critical path, which are drawn stronger.
+    /// Returns the edges of the critical path, which are drawn bold.
     fn critical_edges(&self) -> BTreeSet<(usize, usize)> {
         self.graph.critical_path().windows(2).map(|pair| (pair[0], pair[1])).collect()
     }

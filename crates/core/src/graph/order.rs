@@ -1,6 +1,6 @@
-//! Topological generations, and the cycles that stand in their way.
+//! Computes the topological generations (waves) of phases and finds dependency cycles.
 //!
-//! Works on edges between indices alone; which phases take part is the caller's choice.
+//! The functions work on edges between indices; the caller chooses which phases take part.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -11,15 +11,15 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::{Edges, GraphNode};
 use crate::phase::PhaseNumber;
 
-/// Phases put in generations, and those that fit in none.
+/// Phases grouped into waves, and the phases that fit in no wave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layers {
     pub(super) waves: Vec<Vec<usize>>,
-    /// Phases on a cycle or behind one, in document order.
+    /// Phases on a cycle, or dependent on one, in document order.
     pub(super) stuck: Vec<usize>,
 }
 
-/// Puts the chosen phases in generations; edges to phases not chosen count for nothing.
+/// Groups the chosen phases into waves; edges to other phases are ignored.
 pub(super) fn layers(edges: &Edges, chosen: impl Fn(usize) -> bool) -> Layers {
     let members: Vec<usize> =
         (0..edges.dependencies.len()).filter(|&index| chosen(index)).collect();
@@ -46,12 +46,12 @@ pub(super) fn layers(edges: &Edges, chosen: impl Fn(usize) -> bool) -> Layers {
     Layers { waves, stuck }
 }
 
-/// Phases that wait for each other in a ring.
+/// A dependency cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// The phases on the ring, each depending on the next and the last on the first.
+    /// The phases on the cycle: each depends on the next, the last on the first.
     ///
-    /// The smallest number comes first.
+    /// The phase with the smallest number comes first.
     pub path: Vec<usize>,
     numbers: Vec<PhaseNumber>,
 }
@@ -65,45 +65,49 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// Why a roadmap has no waves.
+/// The error for a roadmap with dependency cycles.
 ///
-/// The text names every stuck phase: those on a printed ring, then the others.
+/// The message names every stuck phase: first those on a printed cycle, then the others.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("dependency cycle: {}", describe(.cycles, .others))]
-pub struct Cyclic {
-    /// One shortest ring for each knot of phases that reach each other, smallest number first.
+pub struct CycleError {
+    /// One shortest cycle for each strongly connected component, smallest number first.
     pub cycles: Vec<Cycle>,
-    /// Every phase that can never start: on a ring or behind one, in document order.
+    /// Every phase that can never start: on a cycle or dependent on one, in document order.
     pub stuck: Vec<usize>,
     others: Vec<PhaseNumber>,
 }
 
 fn describe(cycles: &[Cycle], others: &[PhaseNumber]) -> String {
-    let rings: Vec<_> = cycles.iter().map(ToString::to_string).collect();
+    let cycle_texts: Vec<_> = cycles.iter().map(ToString::to_string).collect();
     let others: Vec<_> = others.iter().map(ToString::to_string).collect();
     let tail = if others.is_empty() {
         String::new()
     } else {
         format!(" (also stuck: {})", others.join(", "))
     };
-    format!("{}{tail}", rings.join("; "))
+    format!("{}{tail}", cycle_texts.join("; "))
 }
 
-/// Names the cycles among the phases that fit in no generation.
-pub(super) fn explain(nodes: &[GraphNode], edges: &Edges, stuck: &[usize]) -> Option<Cyclic> {
+/// Finds the cycles among the phases that fit in no wave; `None` if there are no such phases.
+pub(super) fn find_cycles(
+    nodes: &[GraphNode],
+    edges: &Edges,
+    stuck: &[usize],
+) -> Option<CycleError> {
     if stuck.is_empty() {
         return None;
     }
     let smallest = |index: &usize| (&nodes[*index].number, *index);
-    let mut knots = knots(edges, stuck);
-    for knot in &mut knots {
-        knot.sort_unstable_by_key(smallest);
+    let mut components = strong_components(edges, stuck);
+    for component in &mut components {
+        component.sort_unstable_by_key(smallest);
     }
-    knots.sort_unstable_by_key(|knot| knot.first().map(smallest));
-    let cycles: Vec<Cycle> = knots
+    components.sort_unstable_by_key(|component| component.first().map(smallest));
+    let cycles: Vec<Cycle> = components
         .iter()
-        .map(|knot| {
-            let path = ring(edges, knot);
+        .map(|component| {
+            let path = shortest_cycle(edges, component);
             let numbers = path.iter().map(|&index| nodes[index].number).collect();
             Cycle { path, numbers }
         })
@@ -112,11 +116,11 @@ pub(super) fn explain(nodes: &[GraphNode], edges: &Edges, stuck: &[usize]) -> Op
         cycles.iter().flat_map(|cycle| cycle.path.iter().copied()).collect();
     let others = stuck.iter().filter(|index| !named.contains(index));
     let others = others.map(|&index| nodes[index].number).collect();
-    Some(Cyclic { cycles, stuck: stuck.to_vec(), others })
+    Some(CycleError { cycles, stuck: stuck.to_vec(), others })
 }
 
-/// Finds the sets of two or more phases that all reach each other.
-fn knots(edges: &Edges, stuck: &[usize]) -> Vec<Vec<usize>> {
+/// Finds the strongly connected components of two or more phases.
+fn strong_components(edges: &Edges, stuck: &[usize]) -> Vec<Vec<usize>> {
     let mut graph = DiGraph::<usize, ()>::with_capacity(stuck.len(), stuck.len());
     let ids: BTreeMap<usize, NodeIndex> =
         stuck.iter().map(|&index| (index, graph.add_node(index))).collect();
@@ -125,15 +129,15 @@ fn knots(edges: &Edges, stuck: &[usize]) -> Vec<Vec<usize>> {
             graph.add_edge(from, *to, ());
         }
     }
-    // Of the two algorithms petgraph offers this is the one that does not recurse.
+    // `tarjan_scc`, the other algorithm of petgraph, recurses.
     let components = kosaraju_scc(&graph).into_iter().filter(|set| set.len() > 1);
     components.map(|set| set.into_iter().map(|id| graph[id]).collect()).collect()
 }
 
-/// Finds a shortest way along dependencies from the first phase of a knot back to itself.
-fn ring(edges: &Edges, knot: &[usize]) -> Vec<usize> {
-    let start = knot[0];
-    let members: BTreeSet<usize> = knot.iter().copied().collect();
+/// Finds a shortest dependency cycle through the first phase of a component.
+fn shortest_cycle(edges: &Edges, component: &[usize]) -> Vec<usize> {
+    let start = component[0];
+    let members: BTreeSet<usize> = component.iter().copied().collect();
     let mut came_from: BTreeMap<usize, usize> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
     while let Some(at) = queue.pop_front() {
@@ -150,5 +154,5 @@ fn ring(edges: &Edges, knot: &[usize]) -> Vec<usize> {
             }
         }
     }
-    unreachable!("a knot's phases all reach each other")
+    unreachable!("the phases of a component all reach each other")
 }

@@ -1,11 +1,11 @@
-//! What holds for every graph, also those with cycles, repetitions and unknown numbers.
+//! Properties of every graph, including graphs with cycles, duplicates and unknown numbers.
 
 use std::collections::BTreeSet;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::draw::{Label, Picture, State, Terminal};
+use super::draw::{GraphDrawing, NodeLabel, NodeState, TerminalFormat};
 use super::{Graph, GraphNode};
 use crate::phase::PhaseNumber;
 
@@ -46,18 +46,18 @@ fn acyclic_graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-fn picture(graph: &Graph) -> Picture<'_> {
-    Picture::new(graph, |index| Label {
+fn drawing(graph: &Graph) -> GraphDrawing<'_> {
+    GraphDrawing::new(graph, |index| NodeLabel {
         number: graph.nodes()[index].number.to_string(),
         name: format!("Phase name {index}"),
-        state: if graph.nodes()[index].done { State::Done } else { State::Ready },
+        state: if graph.nodes()[index].done { NodeState::Done } else { NodeState::Ready },
     })
 }
 
 proptest! {
     #[test]
-    fn every_phase_stands_in_one_wave_behind_its_dependencies(graph in acyclic_graph()) {
-        let waves = graph.waves().expect("edges lead back only");
+    fn every_phase_is_in_one_wave_after_its_dependencies(graph in acyclic_graph()) {
+        let waves = graph.waves().expect("edges lead to earlier phases only");
         let mut seen = BTreeSet::new();
         for (place, wave) in waves.iter().enumerate() {
             prop_assert!(wave.is_sorted());
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn phases_are_done_ready_or_blocked_and_never_two_of_them(graph in any_graph()) {
+    fn every_phase_is_exactly_one_of_done_ready_or_blocked(graph in any_graph()) {
         let blocked = graph.blocked();
         prop_assert!(blocked.iter().all(|(_, on)| !on.is_empty()));
         let blocked = blocked.into_iter().map(|(index, _)| index);
@@ -85,15 +85,15 @@ proptest! {
     }
 
     #[test]
-    fn cycles_are_real_and_explain_all_that_is_stuck(graph in any_graph()) {
+    fn reported_cycles_are_real_and_name_all_stuck_phases(graph in any_graph()) {
         let Err(cyclic) = graph.waves() else { return Ok(()) };
-        let mut knotted = BTreeSet::new();
+        let mut on_cycles = BTreeSet::new();
         for cycle in &cyclic.cycles {
             prop_assert!(cycle.path.len() > 1);
             for (place, &from) in cycle.path.iter().enumerate() {
                 let to = cycle.path[(place + 1) % cycle.path.len()];
                 prop_assert!(graph.dependencies(from).contains(&to));
-                prop_assert!(knotted.insert(from), "on two printed cycles: {from}");
+                prop_assert!(on_cycles.insert(from), "on two printed cycles: {from}");
             }
             let number = |index: usize| &graph.nodes()[index].number;
             prop_assert!(cycle.path.iter().all(|&at| number(at) >= number(cycle.path[0])));
@@ -105,11 +105,11 @@ proptest! {
             let named = text.split(|c: char| !c.is_ascii_digit()).any(|word| word == number);
             prop_assert!(named, "{} is missing in {}", number, text);
         }
-        prop_assert!(cyclic.stuck.len() >= knotted.len());
+        prop_assert!(cyclic.stuck.len() >= on_cycles.len());
     }
 
     #[test]
-    fn waves_are_missing_exactly_when_a_phase_reaches_itself(graph in any_graph()) {
+    fn waves_fail_exactly_when_a_phase_depends_on_itself_transitively(graph in any_graph()) {
         let size = graph.nodes().len();
         let mut reach: Vec<BTreeSet<usize>> =
             (0..size).map(|at| graph.dependencies(at).iter().copied().collect()).collect();
@@ -144,31 +144,31 @@ proptest! {
     }
 
     #[test]
-    fn drawings_hold_all_phases_and_keep_to_the_width(
+    fn drawings_show_all_phases_within_the_width(
         graph in any_graph(),
         width in 40..100_usize,
     ) {
-        let picture = picture(&graph);
+        let drawing = drawing(&graph);
         for ascii in [false, true] {
-            let lines = picture.terminal(&Terminal { width, ascii });
+            let lines = drawing.terminal(&TerminalFormat { width, ascii });
             let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
             prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
             prop_assert!(!ascii || lines.iter().all(|line| line.is_ascii()), "{lines:#?}");
             let named = lines.iter().filter(|line| line.contains("Phase")).count();
             prop_assert_eq!(named, graph.nodes().len());
         }
-        prop_assert_eq!(picture.svg().matches("<g class").count(), graph.nodes().len());
+        prop_assert_eq!(drawing.svg().matches("<g class").count(), graph.nodes().len());
         let edges: usize = (0..graph.nodes().len()).map(|at| graph.dependencies(at).len()).sum();
-        let mermaid = picture.mermaid();
+        let mermaid = drawing.mermaid();
         let arrows = |text: &str, arrow: &str| text.matches(arrow).count();
         prop_assert_eq!(arrows(&mermaid, " --> ") + arrows(&mermaid, " ==> "), edges);
-        let dot = picture.dot();
+        let dot = drawing.dot();
         prop_assert_eq!(arrows(&dot, " -> ") - arrows(&dot, "dashed"), edges);
     }
 
     #[test]
     fn boxes_never_overlap(graph in any_graph()) {
-        let svg = picture(&graph).svg();
+        let svg = drawing(&graph).svg();
         let places: Vec<(i64, i64)> = svg.split("translate(").skip(1).map(parse_place).collect();
         for (at, one) in places.iter().enumerate() {
             for other in &places[..at] {

@@ -1,75 +1,80 @@
-//! Turns the numbers that phases mention into edges between places in the document.
+//! Resolves the phase numbers in references to document indices, and builds the edges.
 //!
-//! Knows how numbers are looked up when numbering starts over; knows nothing about order.
+//! The lookup handles roadmaps whose numbering restarts. Ordering is done in [`super::order`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Edges, GraphNode};
 use crate::phase::PhaseNumber;
 
-/// A dependency on a phase that the roadmap does not hold.
+/// A dependency on a phase that is not in the roadmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// The phase that depends.
+pub struct UnresolvedRef {
+    /// The index of the dependent phase.
     pub from: usize,
-    /// The number it names.
+    /// The number of the phase that it depends on.
     pub to: PhaseNumber,
 }
 
-/// What became of the references that are not edges.
+/// The references that did not become edges.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Resolved {
+pub(super) struct NonEdges {
     pub(super) parallel: Vec<Vec<usize>>,
-    pub(super) missing: Vec<Reference>,
-    pub(super) archived: Vec<Reference>,
-    pub(super) selves: Vec<usize>,
+    pub(super) missing: Vec<UnresolvedRef>,
+    pub(super) archived: Vec<UnresolvedRef>,
+    /// Phases that depend on themselves.
+    pub(super) self_refs: Vec<usize>,
 }
 
-pub(super) fn resolve(nodes: &[GraphNode], archived: &BTreeSet<PhaseNumber>) -> (Edges, Resolved) {
-    let places = Places::new(nodes);
+/// Resolves the references of all phases.
+pub(super) fn resolve(nodes: &[GraphNode], archived: &BTreeSet<PhaseNumber>) -> (Edges, NonEdges) {
+    let index = NumberIndex::new(nodes);
     let mut edges = Edges {
         dependencies: vec![Vec::new(); nodes.len()],
         dependents: vec![Vec::new(); nodes.len()],
     };
-    let mut resolved = Resolved::default();
+    let mut non_edges = NonEdges::default();
     for (from, node) in nodes.iter().enumerate() {
         for to in node.depends_on.iter().collect::<BTreeSet<_>>() {
             if *to == node.number {
-                resolved.selves.push(from);
-            } else if let Some(index) = places.nearest(to, node.block) {
-                edges.dependencies[from].push(index);
-                edges.dependents[index].push(from);
+                non_edges.self_refs.push(from);
+            } else if let Some(dependency) = index.nearest(to, node.block) {
+                edges.dependencies[from].push(dependency);
+                edges.dependents[dependency].push(from);
             } else {
-                let outside = archived.contains(to);
-                let list = if outside { &mut resolved.archived } else { &mut resolved.missing };
-                list.push(Reference { from, to: *to });
+                let is_archived = archived.contains(to);
+                let list =
+                    if is_archived { &mut non_edges.archived } else { &mut non_edges.missing };
+                list.push(UnresolvedRef { from, to: *to });
             }
         }
         edges.dependencies[from].sort_unstable();
-        let beside: BTreeSet<_> =
+        let parallel: BTreeSet<_> =
             node.parallel_with.iter().filter(|to| **to != node.number).collect();
-        let beside: BTreeSet<_> =
-            beside.into_iter().filter_map(|to| places.nearest(to, node.block)).collect();
-        resolved.parallel.push(beside.into_iter().collect());
+        let parallel: BTreeSet<_> =
+            parallel.into_iter().filter_map(|to| index.nearest(to, node.block)).collect();
+        non_edges.parallel.push(parallel.into_iter().collect());
     }
-    (edges, resolved)
+    (edges, non_edges)
 }
 
-/// Where each number stands: block and index, sorted.
-struct Places<'a>(BTreeMap<&'a PhaseNumber, Vec<(usize, usize)>>);
+/// Maps each number to its (block, index) pairs, sorted.
+struct NumberIndex<'a>(BTreeMap<&'a PhaseNumber, Vec<(usize, usize)>>);
 
-impl<'a> Places<'a> {
+impl<'a> NumberIndex<'a> {
     fn new(nodes: &'a [GraphNode]) -> Self {
-        let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut pairs: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (index, node) in nodes.iter().enumerate() {
-            places.entry(&node.number).or_default().push((node.block, index));
+            pairs.entry(&node.number).or_default().push((node.block, index));
         }
-        places.values_mut().for_each(|list| list.sort_unstable());
-        Self(places)
+        pairs.values_mut().for_each(|list| list.sort_unstable());
+        Self(pairs)
     }
 
-    /// Looks a number up as seen from a block: there, else in the nearest earlier one, else in the
-    /// nearest later one. Of two in one block the first counts.
+    /// Returns the phase that a number means when it is used in a block.
+    ///
+    /// The search order is: the same block, the nearest earlier block, the nearest later block. Of
+    /// two phases with one number in a block, the first is chosen.
     fn nearest(&self, number: &PhaseNumber, block: usize) -> Option<usize> {
         let list = self.0.get(number)?;
         let after = list.partition_point(|&(other, _)| other <= block);

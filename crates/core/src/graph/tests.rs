@@ -1,7 +1,7 @@
-//! What may run when, told as little roadmaps.
+//! Waves, ready and blocked phases of small roadmaps.
 //!
-//! `2<-1,3|4` is phase 2, which depends on 1 and 3 and may run beside 4; `+` marks a finished
-//! phase and `/` begins a new block of numbers.
+//! `2<-1,3|4` is phase 2, which depends on 1 and 3 and may run in parallel with 4. `+` marks a
+//! finished phase, and `/` starts a new numbering block.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ fn numbers(text: &str) -> Vec<PhaseNumber> {
     words.map(|word| PhaseNumber::parse(word).expect("a number")).collect()
 }
 
-/// Reads a little roadmap.
+/// Parses a small roadmap.
 pub(super) fn parse_nodes(text: &str) -> Vec<GraphNode> {
     let mut nodes = Vec::new();
     for (block, part) in text.split('/').enumerate() {
         for phase in part.split(';').map(str::trim).filter(|phase| !phase.is_empty()) {
-            let (phase, beside) = phase.split_once('|').unwrap_or((phase, ""));
+            let (phase, parallel) = phase.split_once('|').unwrap_or((phase, ""));
             let (number, needs) = phase.split_once("<-").unwrap_or((phase, ""));
             let done = number.starts_with('+');
             let number = number.trim_start_matches('+').trim();
@@ -28,14 +28,14 @@ pub(super) fn parse_nodes(text: &str) -> Vec<GraphNode> {
                 block,
                 done,
                 depends_on: numbers(needs),
-                parallel_with: numbers(beside),
+                parallel_with: numbers(parallel),
             });
         }
     }
     nodes
 }
 
-/// Names a phase by its number, and by its place where the number is not enough.
+/// Returns the number of a phase, with its index if the number is not unique.
 fn name(graph: &Graph, index: usize) -> String {
     let number = &graph.nodes()[index].number;
     let twice = graph.nodes().iter().filter(|node| node.number == *number).count() > 1;
@@ -46,41 +46,41 @@ fn list(graph: &Graph, indices: &[usize]) -> String {
     indices.iter().map(|&index| name(graph, index)).collect::<Vec<_>>().join(" ")
 }
 
-/// Prints all the graph says, leaving out what is empty.
+/// Prints every result of the graph, without empty lines.
 fn print(graph: &Graph) -> String {
     let mut text = String::new();
-    let mut say = |key: &str, value: String| {
+    let mut print_line = |key: &str, value: String| {
         if !value.is_empty() {
-            writeln!(text, "{key}: {value}").expect("strings take all");
+            writeln!(text, "{key}: {value}").expect("writing to a string cannot fail");
         }
     };
     match graph.waves() {
         Ok(waves) => {
             let waves: Vec<_> = waves.iter().map(|wave| list(graph, wave)).collect();
-            say("waves", waves.join(" | "));
+            print_line("waves", waves.join(" | "));
         }
         Err(cyclic) => {
-            say("error", cyclic.to_string());
-            say("stuck", list(graph, &cyclic.stuck));
+            print_line("error", cyclic.to_string());
+            print_line("stuck", list(graph, &cyclic.stuck));
         }
     }
-    say("done", list(graph, &graph.completed()));
-    say("ready", list(graph, &graph.ready()));
+    print_line("done", list(graph, &graph.completed()));
+    print_line("ready", list(graph, &graph.ready()));
     let blocked = graph.blocked().into_iter();
     let blocked = blocked.map(|(at, on)| format!("{} (on {})", name(graph, at), list(graph, &on)));
-    say("blocked", blocked.collect::<Vec<_>>().join(" "));
-    say("path", list(graph, &graph.critical_path()));
+    print_line("blocked", blocked.collect::<Vec<_>>().join(" "));
+    print_line("path", list(graph, &graph.critical_path()));
     let gain = (graph.widest_wave(), graph.speedup_bound());
-    say("width", format!("{} gain {:.2}", gain.0, gain.1));
-    let outside = |refs: &[super::Reference]| {
+    print_line("width", format!("{} gain {:.2}", gain.0, gain.1));
+    let outside = |refs: &[super::UnresolvedRef]| {
         refs.iter()
             .map(|r| format!("{}->{}", name(graph, r.from), r.to))
             .collect::<Vec<_>>()
             .join(" ")
     };
-    say("missing", outside(graph.missing_refs()));
-    say("archived", outside(graph.archived_refs()));
-    say("self", list(graph, graph.self_refs()));
+    print_line("missing", outside(graph.missing_refs()));
+    print_line("archived", outside(graph.archived_refs()));
+    print_line("self", list(graph, graph.self_refs()));
     text
 }
 
@@ -96,7 +96,7 @@ fn check(roadmap: &str, expected: &str) {
 }
 
 #[test]
-fn a_diamond_runs_its_middle_side_by_side() {
+fn the_middle_of_a_diamond_runs_in_parallel() {
     check(
         "1; 2<-1; 3<-1; 4<-2,3",
         "waves: 1 | 2 3 | 4
@@ -108,7 +108,7 @@ fn a_diamond_runs_its_middle_side_by_side() {
 }
 
 #[test]
-fn finished_phases_free_their_dependents() {
+fn finished_phases_unblock_their_dependents() {
     check(
         "+1; 2<-1; +3<-1; 4<-3; 5<-2,3",
         "waves: 1 | 2 3 | 4 5
@@ -121,7 +121,7 @@ fn finished_phases_free_their_dependents() {
 }
 
 #[test]
-fn a_finished_phase_frees_even_when_its_own_dependency_is_open() {
+fn a_finished_phase_unblocks_others_even_if_its_own_dependency_is_unfinished() {
     check(
         "1; +2<-1; 3<-2",
         "waves: 1 | 2 | 3
@@ -145,13 +145,13 @@ fn waves_follow_edges_and_not_numbers() {
 }
 
 #[test]
-fn nothing_left_to_do_gains_nothing() {
+fn a_finished_or_empty_roadmap_has_no_speedup() {
     check("", "width: 0 gain 1.00");
     check("+1; +2<-1", "waves: 1 | 2\n done: 1 2\n width: 0 gain 1.00");
 }
 
 #[test]
-fn unknown_references_count_as_satisfied_and_are_named() {
+fn unknown_references_count_as_satisfied_and_are_reported() {
     check(
         "1<-7; 2<-1,8,7",
         "waves: 1 | 2
@@ -206,7 +206,7 @@ fn the_nearest_earlier_block_wins() {
 }
 
 #[test]
-fn two_of_one_number_in_one_block_are_both_kept() {
+fn duplicate_numbers_in_a_block_are_both_kept() {
     check(
         "1; 1; 2<-1",
         "waves: 1@0 1@1 | 2
@@ -218,7 +218,7 @@ fn two_of_one_number_in_one_block_are_both_kept() {
 }
 
 #[test]
-fn a_cycle_is_named_by_its_path_and_the_rest_goes_on() {
+fn a_cycle_is_reported_and_other_phases_stay_ready() {
     check(
         "1; 2<-1; 3<-5,2; 4<-3; 5<-4; 6<-5",
         "error: dependency cycle: 3 → 5 → 4 → 3 (also stuck: 6)
@@ -231,7 +231,7 @@ fn a_cycle_is_named_by_its_path_and_the_rest_goes_on() {
 }
 
 #[test]
-fn every_knot_is_named_once_smallest_first() {
+fn every_component_reports_one_cycle_smallest_first() {
     check(
         "9<-8; 8<-9; 2<-3; 3<-4,2; 4<-2",
         "error: dependency cycle: 2 → 3 → 2; 8 → 9 → 8 (also stuck: 4)
@@ -242,7 +242,7 @@ fn every_knot_is_named_once_smallest_first() {
 }
 
 #[test]
-fn a_finished_phase_opens_a_cycle_for_work_but_not_for_waves() {
+fn a_finished_phase_breaks_a_cycle_for_readiness_but_not_for_waves() {
     check(
         "+1<-2; 2<-1; 3<-2",
         "error: dependency cycle: 1 → 2 → 1 (also stuck: 3)
@@ -256,7 +256,7 @@ fn a_finished_phase_opens_a_cycle_for_work_but_not_for_waves() {
 }
 
 #[test]
-fn running_side_by_side_is_advice_and_no_edge() {
+fn parallel_with_is_advice_and_no_edge() {
     let graph = graph("1; 2|1,2,9; 3<-2|1");
     assert_eq!(graph.parallel_with(1), [0]);
     assert_eq!(graph.parallel_with(2), [0]);
@@ -264,7 +264,7 @@ fn running_side_by_side_is_advice_and_no_edge() {
     assert!(graph.missing_refs().is_empty());
 }
 
-/// Phases 1 to `count`, each waiting for the ones `needs` names.
+/// Phases 1 to `count`; each depends on the phases that `needs` returns.
 fn many(count: u32, needs: impl Fn(u32) -> Vec<u32>) -> Graph {
     let node = |number| GraphNode {
         number: PhaseNumber::whole(number),
@@ -281,8 +281,8 @@ fn a_chain_of_fifty_thousand_is_walked_without_recursion() {
     let chain = many(50_000, |n| if n == 1 { vec![] } else { vec![n - 1] });
     assert_eq!(chain.waves().map(<[_]>::len), Ok(50_000));
     assert_eq!(chain.critical_path().len(), 50_000);
-    let ring = many(50_000, |n| vec![if n == 1 { 50_000 } else { n - 1 }]);
-    let cyclic = ring.waves().expect_err("a ring has no waves");
+    let cycle = many(50_000, |n| vec![if n == 1 { 50_000 } else { n - 1 }]);
+    let cyclic = cycle.waves().expect_err("a cycle has no waves");
     assert_eq!(cyclic.cycles.len(), 1);
     assert_eq!(cyclic.cycles[0].path.len(), 50_000);
     assert_eq!(cyclic.stuck.len(), 50_000);

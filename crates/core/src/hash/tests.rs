@@ -1,9 +1,9 @@
-//! The examples of the standard.
+//! The test vectors of the SHA-2 standard.
 
 use super::*;
 
 #[test]
-fn the_examples_of_the_standard() {
+fn digests_match_the_test_vectors_of_the_standard() {
     let check = |text: &[u8], hash: &str| assert_eq!(hex(text), hash);
     check(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     check(b"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -1,7 +1,7 @@
-//! Checks a journal against the rules that the lead decides by; it decides nothing itself.
+//! Checks a journal against the rules of the lead. Decides nothing.
 //!
-//! A journal that was written by the lead never breaks them. One that does was changed by somebody,
-//! or shows a mistake in the lead.
+//! A journal that the lead wrote never breaks them. One that does was edited, or shows a bug in the
+//! lead.
 
 #[cfg(test)]
 mod tests;
@@ -11,33 +11,35 @@ use super::{Event, Lead, Status};
 use crate::phase::PhaseNumber;
 
 impl Lead {
-    /// Checks that an event may come next; returns what it breaks, in one sentence.
+    /// Checks that an event may come next; returns the broken rule in one sentence.
     pub fn check(&self, event: &Event) -> Result<(), String> {
         match event {
             Event::Begun { .. } if !self.run.is_empty() => {
-                Err("the run begins for the second time".to_owned())
+                Err("the run begins a second time".to_owned())
             }
             Event::Begun { .. } => Ok(()),
-            _ if self.run.is_empty() => Err("something happens before the run begins".to_owned()),
-            Event::Intended { id, .. } if *id < self.next_effect => {
-                Err(format!("effect {id} is begun for the second time"))
+            _ if self.run.is_empty() => {
+                Err("an event is recorded before the run begins".to_owned())
             }
-            Event::Finished { id, .. } if !self.open.contains_key(id) => {
-                Err(format!("effect {id} ends and was not under way"))
+            Event::Intended { id, .. } if *id < self.effects.next_id => {
+                Err(format!("effect {id} is begun a second time"))
             }
-            Event::Answered { item, .. } if !self.items.contains_key(item) => {
-                Err(format!("question {item} is answered and was never asked"))
+            Event::Finished { id, .. } if !self.effects.open.contains_key(id) => {
+                Err(format!("effect {id} ends but was not running"))
             }
-            Event::Withdrawn { item } if !self.items.contains_key(item) => {
-                Err(format!("question {item} is withdrawn and was never asked"))
+            Event::Answered { item, .. } if !self.inbox.items.contains_key(item) => {
+                Err(format!("question {item} is answered but was never asked"))
             }
-            Event::Asked { item } if self.items.contains_key(&item.id) => {
-                Err(format!("question {} is asked for the second time", item.id))
+            Event::Withdrawn { item } if !self.inbox.items.contains_key(item) => {
+                Err(format!("question {item} is withdrawn but was never asked"))
+            }
+            Event::Asked { item } if self.inbox.items.contains_key(&item.id) => {
+                Err(format!("question {} is asked a second time", item.id))
             }
             Event::Commanded { seq, .. } if self.commands_through >= Some(*seq) => {
-                Err(format!("command {seq} is obeyed for the second time"))
+                Err(format!("command {seq} is carried out a second time"))
             }
-            Event::Moved { phase, attempt, to, ahead, .. } => {
+            Event::StatusChanged { phase, attempt, to, ahead, .. } => {
                 self.check_move(*phase, *attempt, *to)?;
                 let begins = *to == Status::Preparing;
                 if begins { self.check_start(*phase, ahead.is_some()) } else { Ok(()) }
@@ -47,15 +49,15 @@ impl Lead {
     }
 
     fn check_move(&self, phase: PhaseNumber, attempt: u32, to: Status) -> Result<(), String> {
-        let Some(track) = self.phases.get(&phase) else {
-            return Err(format!("phase {phase} is none of the run's"));
+        let Some(state) = self.phases.get(&phase) else {
+            return Err(format!("phase {phase} does not belong to the run"));
         };
-        let from = track.status;
+        let from = state.status;
         if !from.may_become(to) {
             let (from, to) = (from.name(), to.name());
-            return Err(format!("phase {phase} goes from {from} to {to}, which it must not"));
+            return Err(format!("phase {phase} goes from {from} to {to}, which is not allowed"));
         }
-        let wanted = track.attempt + u32::from(to == Status::Preparing);
+        let wanted = state.attempt + u32::from(to == Status::Preparing);
         if attempt != wanted {
             return Err(format!("phase {phase} has attempt {attempt} instead of {wanted}"));
         }
@@ -63,23 +65,25 @@ impl Lead {
     }
 
     fn check_start(&self, phase: PhaseNumber, ahead: bool) -> Result<(), String> {
-        let track = &self.phases[&phase];
+        let state = &self.phases[&phase];
         let is_open = |number: &&PhaseNumber| {
             self.phases.get(number).is_some_and(|other| other.status != Status::Merged)
         };
-        let open: Vec<_> = track.spec.depends_on.iter().filter(is_open).copied().collect();
+        let open: Vec<_> = state.spec.depends_on.iter().filter(is_open).copied().collect();
         if ahead && open.is_empty() {
-            return Err(format!("phase {phase} looks ahead and waits for nothing"));
+            return Err(format!("phase {phase} looks ahead but has no open dependency"));
         }
         if !open.is_empty() && !ahead {
             let open = list(&open);
             return Err(format!("phase {phase} starts before {open}, which it depends on"));
         }
-        if self.live.len() >= self.settings.max_workers.max(1) {
+        if self.index.live.len() >= self.settings.max_workers.max(1) {
             return Err(format!("phase {phase} starts without a free slot"));
         }
-        if let Some((other, path)) = self.in_the_way(track).filter(|_| !ahead) {
-            return Err(format!("phase {phase} starts beside {other}, which changes {path}, too"));
+        if let Some((other, path)) = self.blocking_phase(state).filter(|_| !ahead) {
+            return Err(format!(
+                "phase {phase} starts at the same time as {other}, which also changes {path}"
+            ));
         }
         Ok(())
     }

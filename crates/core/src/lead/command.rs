@@ -1,18 +1,18 @@
-//! What people want of a run: pause, resume, cancel, answers.
+//! Carries out commands of people: pause, resume, cancel, answer.
 
-use super::decide::{CONTINUE, Draft, RETRY};
-use super::reread::DONE;
+use super::decide::{CONTINUE, DecisionBuilder, RETRY};
+use super::roadmap_change::DONE;
 use super::schedule::list;
-use super::{Command, Event, Status, Track};
-use crate::item::{Answer, Item, ItemKind, STUCK_CHOICES};
+use super::{Command, Event, PhaseState, Status};
+use crate::inbox::{InboxAnswer, InboxItem, QuestionKind, STUCK_CHOICES};
 use crate::phase::PhaseNumber;
-use crate::report::{Halt, Note};
+use crate::report::{HaltReason, LeadMessage};
 
 const FAIL: &str = STUCK_CHOICES[2];
 
-impl Draft<'_> {
-    /// Does what a command wants, once.
-    pub(super) fn obey(&mut self, seq: u64, command: &Command) {
+impl DecisionBuilder<'_> {
+    /// Carries out a command, once for each command number.
+    pub(super) fn on_command(&mut self, seq: u64, command: &Command) {
         if self.lead.commands_through.is_some_and(|through| seq <= through) {
             return;
         }
@@ -20,94 +20,101 @@ impl Draft<'_> {
         let effect = match command {
             Command::Pause { phase } => self.each(*phase, Self::pause),
             Command::Resume { phase } => {
-                if phase.is_none() && self.lead.breaker {
+                if phase.is_none() && self.lead.starts.breaker_open {
                     self.close_breaker();
                 }
-                let is_meant = |draft: &Self, track: &Track| phase.is_some() || draft.rests(track);
-                self.each(*phase, |draft, track| is_meant(draft, track) && draft.resume(track))
+                let is_meant = |builder: &Self, state: &PhaseState| {
+                    phase.is_some() || builder.is_paused_or_pausing(state)
+                };
+                self.each(*phase, |builder, state| {
+                    is_meant(builder, state) && builder.resume(state)
+                })
             }
             Command::Cancel { phase } => self.each(*phase, Self::cancel),
-            Command::Answer { item, text } => self.take_answer(*item, text),
+            Command::Answer { item, text } => self.on_answer(*item, text),
         };
         self.events.insert(at, Event::Commanded { seq, command: command.clone(), effect });
     }
 
-    /// Does something to a phase or to all; returns what became of it in words.
+    /// Applies an action to one phase or to all; returns the phases that it changed, for people.
     fn each(
         &mut self,
         phase: Option<PhaseNumber>,
-        act: impl Fn(&mut Self, &Track) -> bool,
+        act: impl Fn(&mut Self, &PhaseState) -> bool,
     ) -> String {
         let lead = self.lead;
         let chosen: Vec<_> =
             lead.phases.values().filter(|t| phase.is_none_or(|p| p == t.spec.number)).collect();
-        let done = chosen.into_iter().filter(|track| act(self, track));
-        let done: Vec<_> = done.map(|track| track.spec.number).collect();
+        let done = chosen.into_iter().filter(|state| act(self, state));
+        let done: Vec<_> = done.map(|state| state.spec.number).collect();
         match done.as_slice() {
             [] => "nothing to do".to_owned(),
             some => format!("phase {}", list(some)),
         }
     }
 
-    /// Returns whether a phase rests or will, because it was told to.
-    fn rests(&self, track: &Track) -> bool {
-        let will_rest = track.status.holds_slot() && track.halt == Some(Halt::Paused);
-        track.status == Status::Paused || will_rest
+    /// Returns whether a phase is paused or about to pause.
+    fn is_paused_or_pausing(&self, state: &PhaseState) -> bool {
+        let will_rest = state.status.holds_slot() && state.halt == Some(HaltReason::Paused);
+        state.status == Status::Paused || will_rest
     }
 
-    fn pause(&mut self, track: &Track) -> bool {
-        let phase = track.spec.number;
-        match track.status {
+    fn pause(&mut self, state: &PhaseState) -> bool {
+        let phase = state.spec.number;
+        match state.status {
             Status::Waiting | Status::Complete => {
                 self.move_to(phase, Status::Paused, "it was paused");
             }
-            status if status.holds_slot() => self.halt(phase, Halt::Paused),
+            status if status.holds_slot() => self.halt(phase, HaltReason::Paused),
             _ => return false,
         }
         true
     }
 
-    fn resume(&mut self, track: &Track) -> bool {
-        let phase = track.spec.number;
-        if track.status == Status::Running
-            && let Some(item) = self.hung(phase)
+    fn resume(&mut self, state: &PhaseState) -> bool {
+        let phase = state.spec.number;
+        if state.status == Status::Running
+            && let Some(item) = self.open_hung_question(phase)
         {
             self.answer(item.id, RETRY);
-            self.events.extend(track.halt.map(|_| Event::Unhalted { phase }));
-            self.end(phase, "its worker hung, and a person wants it begun again");
+            self.events.extend(state.halt.map(|_| Event::Unhalted { phase }));
+            self.end(phase, "its worker hung, and a person restarted it");
             return true;
         }
-        if track.status.holds_slot() && track.halt.is_some() {
+        if state.status.holds_slot() && state.halt.is_some() {
             self.events.push(Event::Unhalted { phase });
             return true;
         }
-        if track.awaits_merge() {
-            // Somebody settled the conflict, or mended what kept the merge back.
-            self.close_items(phase, RETRY, |kind| kind == ItemKind::Conflict);
-            self.move_to(phase, Status::Complete, "a person wants it merged again");
+        if state.awaits_merge() {
+            // The person has resolved the conflict, or removed what prevented the merge.
+            self.close_items(phase, RETRY, |kind| kind == QuestionKind::Conflict);
+            self.move_to(phase, Status::Complete, "a person wants another merge attempt");
             return true;
         }
-        if !matches!(track.status, Status::Paused | Status::Failed | Status::Cancelled) {
+        if !matches!(state.status, Status::Paused | Status::Failed | Status::Cancelled) {
             return false;
         }
-        self.close_items(phase, RETRY, |kind| kind == ItemKind::Failed);
-        self.take_back_refusals(phase);
-        if track.commit.is_some() && track.status == Status::Paused {
+        self.close_items(phase, RETRY, |kind| kind == QuestionKind::Failed);
+        self.withdraw_refusals(phase);
+        if state.commit.is_some() && state.status == Status::Paused {
             self.move_to(phase, Status::Complete, "it was resumed");
         } else {
-            self.go_on_or_wait(phase, "it was resumed");
+            self.restart_or_park(phase, "it was resumed");
         }
         true
     }
 
-    /// Lets a phase be started again, unless what its worker asked is still open: it would go on
-    /// without the answers.
-    pub(super) fn go_on_or_wait(&mut self, phase: PhaseNumber, why: &str) {
-        let is_of_worker = |kind: ItemKind| match kind {
-            ItemKind::Failed | ItemKind::Conflict | ItemKind::Breaker | ItemKind::Ticked => false,
+    /// Makes a phase ready to start again. It is parked instead while questions of its worker are open,
+    /// because the worker would continue without the answers.
+    pub(super) fn restart_or_park(&mut self, phase: PhaseNumber, why: &str) {
+        let is_of_worker = |kind: QuestionKind| match kind {
+            QuestionKind::Failed
+            | QuestionKind::Conflict
+            | QuestionKind::Breaker
+            | QuestionKind::MarkedDone => false,
             kind => !kind.may_settle(),
         };
-        let mut own = self.lead.items_of(phase);
+        let mut own = self.lead.questions_about(phase);
         if own.any(|item| item.answer.is_none() && is_of_worker(item.ask.kind)) {
             self.move_to(phase, Status::Parked, &format!("{why}, and waits for an answer"));
         } else {
@@ -115,14 +122,14 @@ impl Draft<'_> {
         }
     }
 
-    fn cancel(&mut self, track: &Track) -> bool {
-        let phase = track.spec.number;
-        if matches!(track.status, Status::Merged | Status::Merging | Status::Cancelled) {
+    fn cancel(&mut self, state: &PhaseState) -> bool {
+        let phase = state.spec.number;
+        if matches!(state.status, Status::Merged | Status::Merging | Status::Cancelled) {
             return false;
         }
-        if track.status.holds_slot() {
-            self.halt(phase, Halt::Cancelled);
-            if track.status == Status::Running && self.hung(phase).is_some() {
+        if state.status.holds_slot() {
+            self.halt(phase, HaltReason::Cancelled);
+            if state.status == Status::Running && self.open_hung_question(phase).is_some() {
                 self.end(phase, "its worker hangs, and it was cancelled");
             }
         } else {
@@ -132,32 +139,36 @@ impl Draft<'_> {
         true
     }
 
-    /// Takes back the questions of a phase that is not wanted any more. They are not answered: if
-    /// the phase is wanted again after all, nobody has said yes to anything.
+    /// Withdraws the questions of a cancelled phase. They are not answered: if the phase is resumed
+    /// later, nobody has agreed to anything.
     pub(super) fn withdraw_items(&mut self, phase: PhaseNumber) {
         self.withdraw_if(phase, |_| true);
     }
 
-    /// Takes back the open questions of a phase that are of no interest any more.
-    pub(super) fn withdraw_if(&mut self, phase: PhaseNumber, is_meant: impl Fn(&Item) -> bool) {
-        let open = self.lead.items_of(phase).filter(|item| item.answer.is_none());
+    /// Withdraws the open questions of a phase that satisfy a condition.
+    pub(super) fn withdraw_if(
+        &mut self,
+        phase: PhaseNumber,
+        is_meant: impl Fn(&InboxItem) -> bool,
+    ) {
+        let open = self.lead.questions_about(phase).filter(|item| item.answer.is_none());
         let meant = open.filter(|item| is_meant(item));
         self.events.extend(meant.map(|item| Event::Withdrawn { item: item.id }));
     }
 
-    /// Takes back the answers that ended a phase, so that they are asked for once more. Otherwise
-    /// the phase would come to the same end however often it is tried.
-    fn take_back_refusals(&mut self, phase: PhaseNumber) {
+    /// Withdraws the questions whose answers ended the phase, so that they are asked again. Otherwise
+    /// every further attempt would fail in the same way.
+    fn withdraw_refusals(&mut self, phase: PhaseNumber) {
         let lead = self.lead;
-        let own = lead.items_of(phase).filter(|item| lead.is_put(item));
+        let own = lead.questions_about(phase).filter(|item| lead.inbox.is_put(item));
         let refused = own.filter(|item| item.is_refused());
         self.events.extend(refused.map(|item| Event::Withdrawn { item: item.id }));
     }
 
-    /// Answers the open questions of a phase that nobody needs to answer any more.
-    fn close_items(&mut self, phase: PhaseNumber, text: &str, of: impl Fn(ItemKind) -> bool) {
+    /// Answers the open questions of a phase that a command has answered implicitly.
+    fn close_items(&mut self, phase: PhaseNumber, text: &str, of: impl Fn(QuestionKind) -> bool) {
         let lead = self.lead;
-        let open = lead.items_of(phase).filter(|item| item.answer.is_none());
+        let open = lead.questions_about(phase).filter(|item| item.answer.is_none());
         for item in open.filter(|item| of(item.ask.kind)) {
             self.answer(item.id, text);
         }
@@ -166,14 +177,16 @@ impl Draft<'_> {
     fn close_breaker(&mut self) {
         self.events.push(Event::Breaker { open: false });
         let lead = self.lead;
-        for item in lead.open_items().filter(|item| item.ask.kind == ItemKind::Breaker) {
+        for item in lead.inbox.open().filter(|item| item.ask.kind == QuestionKind::Breaker) {
             self.answer(item.id, CONTINUE);
         }
     }
 
-    fn take_answer(&mut self, id: u32, text: &str) -> String {
+    fn on_answer(&mut self, id: u32, text: &str) -> String {
         let lead = self.lead;
-        let Some(item) = lead.items.get(&id) else { return format!("there is no question {id}") };
+        let Some(item) = lead.inbox.items.get(&id) else {
+            return format!("there is no question {id}");
+        };
         if let Some(answer) = &item.answer {
             return format!("question {id} was answered before: {answer}");
         }
@@ -181,45 +194,53 @@ impl Draft<'_> {
             Ok(text) => text,
             Err(problem) => return problem,
         };
-        if item.ask.kind == ItemKind::Breaker && text == CONTINUE {
+        if item.ask.kind == QuestionKind::Breaker && text == CONTINUE {
             self.close_breaker();
-            return self.each(None, |draft, track| draft.rests(track) && draft.resume(track));
+            return self.each(None, |builder, state| {
+                builder.is_paused_or_pausing(state) && builder.resume(state)
+            });
         }
         self.answer(id, &text);
-        let track = item.phase.and_then(|phase| lead.phases.get(&phase));
-        if let Some(track) = track {
-            self.go_on(track, item, &text);
+        let state = item.phase.and_then(|phase| lead.phases.get(&phase));
+        if let Some(state) = state {
+            self.apply_answer(state, item, &text);
         }
         format!("question {id}: {text}")
     }
 
-    /// Moves a phase whose question was answered.
-    fn go_on(&mut self, track: &Track, item: &Item, text: &str) {
-        let phase = track.spec.number;
+    /// Applies the answer to a question to the phase.
+    fn apply_answer(&mut self, state: &PhaseState, item: &InboxItem, text: &str) {
+        let phase = state.spec.number;
         match (item.ask.kind, text) {
-            (ItemKind::Stuck, _) if track.status == Status::Running => {
+            (QuestionKind::Stuck, _) if state.status == Status::Running => {
                 let (key, question) = (item.ask.key.clone(), item.ask.question.clone());
-                let answer = Answer { key, question, text: text.to_owned() };
-                self.tell(track, Note::Answer(answer));
+                let answer = InboxAnswer { key, question, text: text.to_owned() };
+                self.send_message(state, LeadMessage::Answer(answer));
             }
-            (ItemKind::Hung, RETRY | FAIL) if track.status == Status::Running => {
+            (QuestionKind::Hung, RETRY | FAIL) if state.status == Status::Running => {
                 self.end(phase, &format!("its worker hung, and a person decided: {text}"));
             }
-            (ItemKind::Failed, RETRY) => {
-                self.take_back_refusals(phase);
-                self.go_on_or_wait(phase, "a person wants it tried again");
+            (QuestionKind::Failed, RETRY) => {
+                self.withdraw_refusals(phase);
+                self.restart_or_park(phase, "a person wants another attempt");
             }
-            (ItemKind::Conflict, RETRY) => {
-                self.move_to(phase, Status::Complete, "a person wants it merged again");
+            (QuestionKind::Conflict, RETRY) => {
+                self.move_to(phase, Status::Complete, "a person wants another merge attempt");
             }
-            (ItemKind::Conflict, _) => {
-                self.move_to(phase, Status::Failed, "a person gave its merge up");
+            (QuestionKind::Conflict, _) => {
+                self.move_to(phase, Status::Failed, "a person gave up the merge");
             }
-            (ItemKind::Ticked, DONE) => {
-                self.move_to(phase, Status::Merged, "a person says that it is done");
+            (QuestionKind::MarkedDone, DONE) => {
+                self.move_to(phase, Status::Merged, "a person confirmed that it is done");
             }
-            (ItemKind::Failed | ItemKind::Breaker | ItemKind::Stuck | ItemKind::Hung, _) => {}
-            _ if track.status == Status::Parked && track.open_items <= 1 => {
+            (
+                QuestionKind::Failed
+                | QuestionKind::Breaker
+                | QuestionKind::Stuck
+                | QuestionKind::Hung,
+                _,
+            ) => {}
+            _ if state.status == Status::Parked && state.open_questions <= 1 => {
                 self.move_to(phase, Status::Waiting, "it was answered");
             }
             _ => {}

@@ -1,23 +1,23 @@
-//! What an input means for a run.
+//! Decides about inputs: turns each input into events and effects.
 //!
-//! What comes twice, late or from an older attempt means nothing: it leaves no event behind.
+//! Duplicate or late inputs, and inputs of older attempts, are ignored: they cause no event.
 
 use super::schedule;
-use super::{Effect, Event, Hold, Input, Lead, Outcome, Status, Track};
-use crate::item::{Answer, Ask, DENIED, Item, ItemKind, STUCK_CHOICES};
+use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseState, Status};
+use crate::inbox::{DENIED, InboxAnswer, InboxItem, InboxQuestion, QuestionKind, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, Halt, Note, Report};
+use crate::report::{Brief, HaltReason, LeadMessage, Report};
 
-/// The answers that make a phase be tried again, and leave it.
+/// The answers to a failed phase: another attempt, or none. Stored in journals.
 pub(super) const RETRY: &str = "retry";
 pub(super) const GIVE_UP: &str = "give up";
-/// The answers to the breaker.
+/// The answers to an open circuit breaker. Stored in journals.
 pub(super) const CONTINUE: &str = "continue";
 pub(super) const STOP: &str = "stop";
 
-/// A decision in the making.
-pub(super) struct Draft<'a> {
+/// Collects the events and effects of one decision.
+pub(super) struct DecisionBuilder<'a> {
     pub(super) lead: &'a Lead,
     pub(super) events: Vec<Event>,
     effects: Vec<(u64, Effect)>,
@@ -25,38 +25,38 @@ pub(super) struct Draft<'a> {
 }
 
 pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (u64, Effect)> {
-    let mut draft = Draft::new(lead);
+    let mut builder = DecisionBuilder::new(lead);
     match input {
         Input::Begin { run, target, tip } if lead.run.is_empty() => {
             let (run, target, tip) = (run.clone(), target.clone(), tip.clone());
-            draft.events.push(Event::Begun { run, target, tip });
+            builder.events.push(Event::Begun { run, target, tip });
         }
         Input::Begin { .. } => {}
-        Input::TakeUp { settings } => {
-            draft.events.push(Event::TakenUp { settings: settings.clone() });
+        Input::LeadStarted { settings } => {
+            builder.events.push(Event::LeadStarted { settings: settings.clone() });
         }
-        Input::Roadmap { scope, phases } => draft.read_roadmap(*scope, phases),
+        Input::Roadmap { scope, phases } => builder.read_roadmap(*scope, phases),
         Input::Report { phase, attempt, seq, report } => {
-            draft.hear(*phase, *attempt, *seq, report);
+            builder.on_report(*phase, *attempt, *seq, report);
         }
-        Input::Gone { phase, attempt } => draft.part_from(*phase, *attempt),
-        Input::Hung { phase, attempt, signs } => draft.notice_hung(*phase, *attempt, signs),
-        Input::Awake { phase, attempt } => {
-            if draft.running(*phase, *attempt).is_some() {
-                draft.withdraw_if(*phase, |item| item.ask.kind == ItemKind::Hung);
+        Input::WorkerExited { phase, attempt } => builder.worker_exited(*phase, *attempt),
+        Input::WorkerHung { phase, attempt, signs } => builder.worker_hung(*phase, *attempt, signs),
+        Input::WorkerActive { phase, attempt } => {
+            if builder.running(*phase, *attempt).is_some() {
+                builder.withdraw_if(*phase, |item| item.ask.kind == QuestionKind::Hung);
             }
         }
-        Input::Finished { id, outcome } => draft.finish(*id, outcome),
-        Input::Command { seq, command } => draft.obey(*seq, command),
-        Input::Hold(hold) => draft.hold(*hold),
-        Input::Told { text } => draft.events.push(Event::Told { text: text.clone() }),
-        Input::Noted { phase, text } => draft.note(*phase, text),
-        Input::Spent { phase, spent } => draft.pay(*phase, spent),
+        Input::Finished { id, outcome } => builder.finish(*id, outcome),
+        Input::Command { seq, command } => builder.on_command(*seq, command),
+        Input::Hold(hold) => builder.hold(*hold),
+        Input::Announced { text } => builder.events.push(Event::Announced { text: text.clone() }),
+        Input::Noted { phase, text } => builder.note(*phase, text),
+        Input::Spent { phase, spent } => builder.count_lead_spending(*phase, spent),
     }
-    draft.decision()
+    builder.decision()
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DecisionBuilder<'a> {
     pub(super) fn new(lead: &'a Lead) -> Self {
         Self { lead, events: Vec::new(), effects: Vec::new(), asked: 0 }
     }
@@ -65,29 +65,29 @@ impl<'a> Draft<'a> {
         Decision { events: self.events, effects: self.effects }
     }
 
-    /// Adds an effect that is written down before it is released.
+    /// Adds an effect, and the event that records it before it is released.
     pub(super) fn intend(&mut self, effect: Effect) {
-        let id = self.lead.next_effect + self.effects.len() as u64;
+        let id = self.lead.effects.next_id + self.effects.len() as u64;
         self.events.push(Event::Intended { id, effect: effect.clone() });
         self.effects.push((id, effect));
     }
 
-    /// Gives a phase another status, if it may have it.
+    /// Changes the status of a phase, if the transition is allowed.
     pub(super) fn move_to(&mut self, phase: PhaseNumber, to: Status, why: &str) {
-        let Some(track) = self.lead.phases.get(&phase) else { return };
-        if track.status.may_become(to) {
-            let (attempt, why) = (track.attempt, why.to_owned());
-            self.events.push(Event::Moved { phase, attempt, to, why, ahead: None });
+        let Some(state) = self.lead.phases.get(&phase) else { return };
+        if state.status.may_become(to) {
+            let (attempt, why) = (state.attempt, why.to_owned());
+            self.events.push(Event::StatusChanged { phase, attempt, to, why, ahead: None });
         }
     }
 
-    pub(super) fn ask(&mut self, phase: Option<PhaseNumber>, ask: Ask) {
-        if self.lead.asked.contains_key(&ask.key) {
+    pub(super) fn ask(&mut self, phase: Option<PhaseNumber>, ask: InboxQuestion) {
+        if self.lead.inbox.has_key(&ask.key) {
             return;
         }
         self.asked += 1;
-        let last = self.lead.items.last_key_value().map_or(0, |(id, _)| *id);
-        let item = Item { id: last + self.asked, phase, ask, answer: None };
+        let last = self.lead.inbox.last_id();
+        let item = InboxItem { id: last + self.asked, phase, ask, answer: None };
         self.events.push(Event::Asked { item });
     }
 
@@ -95,315 +95,338 @@ impl<'a> Draft<'a> {
         self.events.push(Event::Answered { item, text: text.to_owned() });
     }
 
-    /// Writes down what people should know of a phase that waits for its merge.
+    /// Records a remark about a phase that waits for its merge.
     fn note(&mut self, phase: PhaseNumber, text: &str) {
-        let track = self.lead.phases.get(&phase);
-        if track.is_some_and(|track| track.status == Status::Complete) {
+        let state = self.lead.phases.get(&phase);
+        if state.is_some_and(|state| state.status == Status::Complete) {
             self.events.push(Event::Noted { phase, text: text.to_owned() });
         }
     }
 
-    fn hear(&mut self, phase: PhaseNumber, attempt: u32, seq: u64, report: &Report) {
-        let Some(track) = self.lead.phases.get(&phase) else { return };
-        let is_current = track.attempt == attempt
-            && matches!(track.status, Status::Starting | Status::Running | Status::Ending)
-            && track.read_through.is_none_or(|through| through < seq);
+    fn on_report(&mut self, phase: PhaseNumber, attempt: u32, seq: u64, report: &Report) {
+        let Some(state) = self.lead.phases.get(&phase) else { return };
+        let is_current = state.attempt == attempt
+            && matches!(state.status, Status::Starting | Status::Running | Status::Ending)
+            && state.read_through.is_none_or(|through| through < seq);
         if !is_current {
             return;
         }
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
         match report {
             Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
-            Report::Denied { reason } => self.stop_starts(DENIED, reason, phase),
-            Report::Spent(spent) if self.count(spent, phase) => self.halt(phase, Halt::Paused),
-            Report::Settled { key } => self.withdraw_if(phase, |item| item.ask.key == *key),
+            Report::Denied { reason } => self.open_breaker(DENIED, reason, phase),
+            Report::Spent(spent) if self.exceeds_budget(spent, phase) => {
+                self.halt(phase, HaltReason::Paused);
+            }
+            Report::QuestionObsolete { key } => {
+                self.withdraw_if(phase, |item| item.ask.key == *key);
+            }
             _ => {}
         }
     }
 
-    /// Returns a phase if an attempt at it is the one that is at work.
-    fn running(&self, phase: PhaseNumber, attempt: u32) -> Option<&'a Track> {
-        let track = self.lead.phases.get(&phase)?;
-        (track.attempt == attempt && track.status == Status::Running).then_some(track)
+    /// Returns a phase if this attempt is its running one.
+    fn running(&self, phase: PhaseNumber, attempt: u32) -> Option<&'a PhaseState> {
+        let state = self.lead.phases.get(&phase)?;
+        (state.attempt == attempt && state.status == Status::Running).then_some(state)
     }
 
-    /// Asks what to do about a worker that lives and shows no sign of it.
-    fn notice_hung(&mut self, phase: PhaseNumber, attempt: u32, signs: &str) {
-        let Some(track) = self.running(phase, attempt).filter(|_| self.hung(phase).is_none())
+    /// Asks what to do about a worker that is alive and shows no activity.
+    fn worker_hung(&mut self, phase: PhaseNumber, attempt: u32, signs: &str) {
+        let Some(state) =
+            self.running(phase, attempt).filter(|_| self.open_hung_question(phase).is_none())
         else {
             return;
         };
         let of_attempt = format!("{phase}/hung/{attempt}#");
-        let own = self.lead.items_of(phase);
+        let own = self.lead.questions_about(phase);
         let earlier = own.filter(|item| item.ask.key.starts_with(&of_attempt)).count();
         self.ask(
             Some(phase),
-            Ask {
+            InboxQuestion {
                 key: format!("{of_attempt}{}", earlier + 1),
-                kind: ItemKind::Hung,
+                kind: QuestionKind::Hung,
                 question: format!(
-                    "Phase {phase} ({}): its worker hangs: {signs}. Wait, end it and try again, \
-                     or give the phase up?",
-                    track.spec.name
+                    "Phase {phase} ({}): the worker is stuck: {signs}. Wait, kill it and retry, \
+                     or give up the phase?",
+                    state.spec.name
                 ),
                 choices: STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect(),
             },
         );
     }
 
-    /// Returns the open question about a worker that hangs.
-    pub(super) fn hung(&self, phase: PhaseNumber) -> Option<&'a Item> {
-        let mut own = self.lead.items_of(phase);
-        own.find(|item| item.answer.is_none() && item.ask.kind == ItemKind::Hung)
+    /// Returns the open question about a hanging worker.
+    pub(super) fn open_hung_question(&self, phase: PhaseNumber) -> Option<&'a InboxItem> {
+        let mut own = self.lead.questions_about(phase);
+        own.find(|item| item.answer.is_none() && item.ask.kind == QuestionKind::Hung)
     }
 
-    /// Ends a worker at once and by force; what follows is decided when it is gone.
+    /// Kills a worker. The next step is decided when it has exited.
     pub(super) fn end(&mut self, phase: PhaseNumber, why: &str) {
         self.move_to(phase, Status::Ending, why);
         let attempt = self.lead.phases[&phase].attempt;
-        self.intend(Effect::End { phase, attempt });
+        self.intend(Effect::KillWorker { phase, attempt });
     }
 
-    fn part_from(&mut self, phase: PhaseNumber, attempt: u32) {
-        let Some(track) = self.lead.phases.get(&phase) else { return };
-        let was_live = matches!(track.status, Status::Running | Status::Ending);
-        if track.attempt != attempt || !was_live || track.gathering {
+    fn worker_exited(&mut self, phase: PhaseNumber, attempt: u32) {
+        let Some(state) = self.lead.phases.get(&phase) else { return };
+        let was_live = matches!(state.status, Status::Running | Status::Ending);
+        if state.attempt != attempt || !was_live || state.collecting_lookahead {
             return;
         }
-        // Nothing of it is stuck any more.
+        // Nothing of an exited worker is stuck.
         self.withdraw_if(phase, |item| item.ask.kind.may_settle());
-        if let Some(goal) = track.through {
-            return self.gather(track, goal);
+        if let Some(goal) = state.through {
+            return self.collect_lookahead(state, goal);
         }
         let hung = format!("{phase}/hung/{attempt}#");
-        let given_up = |item: &Item| item.is_refused() && item.ask.key.starts_with(&hung);
-        let is_given_up = self.lead.items_of(phase).any(given_up);
-        match &track.last {
-            // Whatever it still came to: nobody wants it any more.
-            _ if track.halt == Some(Halt::Cancelled) => {
-                self.rest(phase, Halt::Cancelled);
+        let given_up = |item: &InboxItem| item.is_refused() && item.ask.key.starts_with(&hung);
+        let is_given_up = self.lead.questions_about(phase).any(given_up);
+        match &state.last_report {
+            // A cancellation wins over any last report.
+            _ if state.halt == Some(HaltReason::Cancelled) => {
+                self.stop_as_told(phase, HaltReason::Cancelled);
                 self.withdraw_items(phase);
             }
             Some(Report::Complete { .. }) => {
                 self.move_to(phase, Status::Complete, "all its plans are done and checked");
             }
-            Some(Report::Failed { reason }) => self.fail(track, reason),
-            Some(Report::Stopped { how: Halt::Timeout }) => {
-                self.fail(track, "it took longer than allowed; its work may be incomplete");
+            Some(Report::Failed { reason }) => self.fail(state, reason),
+            Some(Report::Stopped { how: HaltReason::Timeout }) => {
+                self.fail(state, "it took longer than allowed; its work may be incomplete");
             }
-            Some(Report::Stopped { .. }) if track.halt.is_none() => {
-                self.go_on_or_wait(phase, "it was resumed");
+            Some(Report::Stopped { .. }) if state.halt.is_none() => {
+                self.restart_or_park(phase, "it was resumed");
             }
-            Some(Report::Stopped { how }) => self.rest(phase, *how),
-            Some(Report::Planned { .. }) => match track.halt {
-                Some(how) => self.rest(phase, how),
-                None => self.move_to(phase, Status::Waiting, &self.before_execute(track)),
+            Some(Report::Stopped { how }) => self.stop_as_told(phase, *how),
+            Some(Report::Planned { .. }) => match state.halt {
+                Some(how) => self.stop_as_told(phase, how),
+                None => {
+                    self.move_to(
+                        phase,
+                        Status::Waiting,
+                        &self.reason_to_wait_before_execute(state),
+                    );
+                }
             },
-            Some(Report::Parked) if self.waits(phase) => {
+            Some(Report::Parked) if self.waits_for_answer(phase) => {
                 self.move_to(phase, Status::Parked, "it waits for an answer");
             }
-            _ if is_given_up => self.fail(track, "its worker hung, and a person gave it up"),
-            last => self.mourn(track, matches!(last, Some(Report::Parked))),
+            _ if is_given_up => self.fail(state, "its worker hung, and a person gave it up"),
+            last => self.worker_died(state, matches!(last, Some(Report::Parked))),
         }
     }
 
-    /// Says why a phase whose plans are made does not execute them at once.
-    fn before_execute(&self, track: &Track) -> String {
-        match self.lead.in_the_way(track) {
+    /// Returns why a phase whose plans are written does not execute them at once.
+    fn reason_to_wait_before_execute(&self, state: &PhaseState) -> String {
+        match self.lead.blocking_phase(state) {
             Some((other, path)) => {
                 format!("its plans change {path}, and so does phase {other}, which is merged first")
             }
-            None => "its plans are made, and nobody else changes these files".to_owned(),
+            None => "its plans are written, and no other phase changes these files".to_owned(),
         }
     }
 
-    /// Ends the attempt of a phase that was told to.
-    pub(super) fn rest(&mut self, phase: PhaseNumber, how: Halt) {
+    /// Sets the status of a phase whose attempt was paused or cancelled.
+    pub(super) fn stop_as_told(&mut self, phase: PhaseNumber, how: HaltReason) {
         match how {
-            Halt::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
+            HaltReason::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
             _ => self.move_to(phase, Status::Paused, "it was paused"),
         }
     }
 
-    /// Returns whether a phase cannot go on before a question is answered.
-    fn waits(&self, phase: PhaseNumber) -> bool {
-        let mut own = self.lead.items_of(phase);
+    /// Returns whether a phase cannot continue before a question is answered.
+    fn waits_for_answer(&self, phase: PhaseNumber) -> bool {
+        let mut own = self.lead.questions_about(phase);
         own.any(|item| item.answer.is_none() && !item.ask.kind.may_settle())
     }
 
-    /// Decides about a phase whose worker is gone without having come to an end.
-    fn mourn(&mut self, track: &Track, parked: bool) {
-        let phase = track.spec.number;
-        if let Some(how) = track.halt {
-            return self.rest(phase, how);
+    /// Decides about a phase whose worker exited without a final result.
+    fn worker_died(&mut self, state: &PhaseState, parked: bool) {
+        let phase = state.spec.number;
+        if let Some(how) = state.halt {
+            return self.stop_as_told(phase, how);
         }
-        if self.waits(phase) {
+        if self.waits_for_answer(phase) {
             return self.move_to(phase, Status::Parked, "it waits for an answer");
         }
-        if parked && track.asked > 0 {
+        if parked && state.questions_asked > 0 {
             return self.move_to(phase, Status::Waiting, "it was answered");
         }
-        self.events.push(Event::Died { phase });
-        if track.deaths >= self.lead.settings.restarts_max {
-            let reason = format!("its worker died {} times without progress", track.deaths + 1);
-            return self.fail(track, &reason);
+        self.events.push(Event::WorkerDied { phase });
+        if state.deaths >= self.lead.settings.restarts_max {
+            let reason = format!("its worker died {} times without progress", state.deaths + 1);
+            return self.fail(state, &reason);
         }
         self.move_to(phase, Status::Waiting, "its worker died");
     }
 
-    /// Lets all live phases but one end after what they are doing.
-    pub(super) fn halt_live(&mut self, but: Option<PhaseNumber>) {
-        let live: Vec<_> = self.lead.live.iter().copied().filter(|n| Some(*n) != but).collect();
+    /// Tells all running phases but one to stop after their current task.
+    pub(super) fn halt_running_except(&mut self, but: Option<PhaseNumber>) {
+        let live: Vec<_> =
+            self.lead.index.live.iter().copied().filter(|n| Some(*n) != but).collect();
         for phase in live {
-            self.halt(phase, Halt::Paused);
+            self.halt(phase, HaltReason::Paused);
         }
     }
 
-    pub(super) fn halt(&mut self, phase: PhaseNumber, how: Halt) {
-        let track = &self.lead.phases[&phase];
-        if track.halt == Some(how) || track.halt == Some(Halt::Cancelled) {
+    pub(super) fn halt(&mut self, phase: PhaseNumber, how: HaltReason) {
+        let state = &self.lead.phases[&phase];
+        if state.halt == Some(how) || state.halt == Some(HaltReason::Cancelled) {
             return;
         }
         self.events.push(Event::Halted { phase, how });
-        if track.status == Status::Running {
-            self.tell(track, Note::Halt { how });
+        if state.status == Status::Running {
+            self.send_message(state, LeadMessage::Halt { how });
         }
     }
 
-    pub(super) fn tell(&mut self, track: &Track, note: Note) {
-        let (phase, attempt, n) = (track.spec.number, track.attempt, track.told + 1);
-        self.intend(Effect::Tell { phase, attempt, n, note });
+    pub(super) fn send_message(&mut self, state: &PhaseState, note: LeadMessage) {
+        let (phase, attempt, n) = (state.spec.number, state.attempt, state.messages_sent + 1);
+        self.intend(Effect::SendMessage { phase, attempt, n, note });
     }
 
     fn hold(&mut self, hold: Hold) {
-        if self.lead.hold != hold {
+        if self.lead.starts.hold != hold {
             self.events.push(Event::Held { hold });
         }
         if hold == Hold::Stopping {
-            self.halt_live(None);
+            self.halt_running_except(None);
         }
     }
 
     fn finish(&mut self, id: u64, outcome: &Outcome) {
         let lead = self.lead;
-        let Some(effect) = lead.open.get(&id) else { return };
+        let Some(effect) = lead.effects.open.get(&id) else { return };
         self.events.push(Event::Finished { id, outcome: outcome.clone() });
-        let track = |phase: &PhaseNumber| lead.phases.get(phase);
+        let state = |phase: &PhaseNumber| lead.phases.get(phase);
         match effect {
             Effect::Prepare { phase, attempt, .. } => {
-                let current = track(phase).filter(|t| t.attempt == *attempt);
-                if let Some(track) = current.filter(|t| t.status == Status::Preparing) {
-                    self.prepared(track, outcome);
+                let current = state(phase).filter(|t| t.attempt == *attempt);
+                if let Some(state) = current.filter(|t| t.status == Status::Preparing) {
+                    self.prepared(state, outcome);
                 }
             }
             Effect::Start { brief } => {
-                let current = track(&brief.phase).filter(|t| t.attempt == brief.attempt);
-                if let Some(track) = current.filter(|t| t.status == Status::Starting) {
-                    self.started(track, outcome);
+                let current = state(&brief.phase).filter(|t| t.attempt == brief.attempt);
+                if let Some(state) = current.filter(|t| t.status == Status::Starting) {
+                    self.started(state, outcome);
                 }
             }
-            Effect::Gather { phase, attempt, .. } => {
-                let current = track(phase).filter(|t| t.attempt == *attempt);
-                if let Some(track) = current.filter(|t| t.status == Status::Ending) {
-                    self.gathered(track, outcome);
+            Effect::CollectLookahead { phase, attempt, .. } => {
+                let current = state(phase).filter(|t| t.attempt == *attempt);
+                if let Some(state) = current.filter(|t| t.status == Status::Ending) {
+                    self.lookahead_collected(state, outcome);
                 }
             }
             Effect::Merge { phase, .. } => {
-                if let Some(track) = track(phase) {
-                    self.merged(track, outcome);
+                if let Some(state) = state(phase) {
+                    self.merged(state, outcome);
                 }
             }
-            Effect::End { phase, attempt } => {
-                let current = track(phase).filter(|t| t.attempt == *attempt);
+            Effect::KillWorker { phase, attempt } => {
+                let current = state(phase).filter(|t| t.attempt == *attempt);
                 let ending = current.filter(|t| t.status == Status::Ending);
-                if let (Outcome::Failed { reason }, Some(track)) = (outcome, ending) {
-                    self.fail(track, &format!("its worker cannot be ended: {reason}"));
+                if let (Outcome::Failed { reason }, Some(state)) = (outcome, ending) {
+                    self.fail(state, &format!("its worker cannot be killed: {reason}"));
                 }
             }
-            Effect::Tell { .. } | Effect::Follow { .. } | Effect::Close { .. } => {}
+            Effect::SendMessage { .. }
+            | Effect::FastForward { .. }
+            | Effect::CommitPlanningFiles { .. } => {}
         }
     }
 
-    fn prepared(&mut self, track: &Track, outcome: &Outcome) {
-        let phase = track.spec.number;
-        match (outcome, track.halt) {
-            (Outcome::Prepared { .. }, Some(how)) => self.rest(phase, how),
+    fn prepared(&mut self, state: &PhaseState, outcome: &Outcome) {
+        let phase = state.spec.number;
+        match (outcome, state.halt) {
+            (Outcome::Prepared { .. }, Some(how)) => self.stop_as_told(phase, how),
             (Outcome::Prepared { base }, None) => {
                 self.move_to(phase, Status::Starting, "its worktree is ready");
-                let brief = self.brief(track, base);
+                let brief = self.brief(state, base);
                 self.intend(Effect::Start { brief });
             }
-            (Outcome::Failed { reason }, _) if track.through.is_some() => {
-                self.drop_ahead(track, reason);
+            (Outcome::Failed { reason }, _) if state.through.is_some() => {
+                self.drop_lookahead(state, reason);
             }
             (Outcome::Failed { reason }, _) => {
-                self.fail(track, &format!("no worktree: {reason}"));
+                self.fail(state, &format!("the worktree could not be created: {reason}"));
             }
-            _ => self.fail(track, "no worktree: git gave no answer"),
+            _ => self.fail(state, "the worktree could not be created: git returned no result"),
         }
     }
 
-    fn brief(&self, track: &Track, base: &str) -> Brief {
-        let phase = track.spec.number;
-        let own = self.lead.items_of(phase).filter(|item| self.lead.is_put(item));
+    fn brief(&self, state: &PhaseState, base: &str) -> Brief {
+        let phase = state.spec.number;
+        let own = self.lead.questions_about(phase).filter(|item| self.lead.inbox.is_put(item));
         let own = own.filter(|item| !item.ask.kind.may_settle());
         let answers = own.filter_map(|item| {
             let text = item.answer.clone()?;
-            Some(Answer { key: item.ask.key.clone(), question: item.ask.question.clone(), text })
+            Some(InboxAnswer {
+                key: item.ask.key.clone(),
+                question: item.ask.question.clone(),
+                text,
+            })
         });
         Brief {
             run: self.lead.run.clone(),
             phase,
-            name: track.spec.name.clone(),
-            attempt: track.attempt,
+            name: state.spec.name.clone(),
+            attempt: state.attempt,
             base: base.to_owned(),
             answers: answers.collect(),
-            agents: schedule::share(self.lead, phase),
-            through: track.through,
-            after: track.through.map_or_else(Vec::new, |_| track.spec.depends_on.clone()),
-            clear: self.lead.clear_for(track),
-            spent: track.spent,
-            checked: track.checked,
+            agents: schedule::agents_for(self.lead, phase),
+            through: state.through,
+            after: state.through.map_or_else(Vec::new, |_| state.spec.depends_on.clone()),
+            clear: self.lead.cleared_files(state),
+            spent: state.spent,
+            checked: state.plans_checked,
             ignored: None,
         }
     }
 
-    fn started(&mut self, track: &Track, outcome: &Outcome) {
-        let phase = track.spec.number;
-        if let (Outcome::Failed { reason }, Some(_)) = (outcome, track.through) {
-            return self.drop_ahead(track, reason);
+    fn started(&mut self, state: &PhaseState, outcome: &Outcome) {
+        let phase = state.spec.number;
+        if let (Outcome::Failed { reason }, Some(_)) = (outcome, state.through) {
+            return self.drop_lookahead(state, reason);
         }
         if let Outcome::Failed { reason } = outcome {
-            return self.fail(track, &format!("its worker cannot be started: {reason}"));
+            return self.fail(state, &format!("its worker cannot be started: {reason}"));
         }
-        self.move_to(phase, Status::Running, "its worker is at work");
-        if let Some(how) = track.halt {
-            self.tell(track, Note::Halt { how });
+        self.move_to(phase, Status::Running, "its worker is running");
+        if let Some(how) = state.halt {
+            self.send_message(state, LeadMessage::Halt { how });
         }
     }
 
-    fn merged(&mut self, track: &Track, outcome: &Outcome) {
-        let phase = track.spec.number;
+    fn merged(&mut self, state: &PhaseState, outcome: &Outcome) {
+        let phase = state.spec.number;
         let problem = match outcome {
             Outcome::Merged { .. } => {
-                return self.move_to(phase, Status::Merged, "its work is in the target");
+                return self.move_to(
+                    phase,
+                    Status::Merged,
+                    "its work is merged into the target ref",
+                );
             }
-            // Whatever it is, a new attempt has to do it; merging again would not help.
-            Outcome::Refuted { reason } => return self.fail(track, reason),
+            // A new attempt has to correct this; another merge would not help.
+            Outcome::Refuted { reason } => return self.fail(state, reason),
             Outcome::Conflict { files, settle } => {
                 let files: Vec<_> = files.iter().map(ToString::to_string).collect();
                 format!("conflicts in {}; {settle}", files.join(", "))
             }
             Outcome::Failed { reason } => reason.clone(),
-            _ => "git gave no answer".to_owned(),
+            _ => "git returned no result".to_owned(),
         };
-        self.move_to(phase, Status::Parked, &format!("its merge did not work: {problem}"));
-        let earlier = self.lead.items_of(phase).filter(|item| item.ask.kind == ItemKind::Conflict);
+        self.move_to(phase, Status::Parked, &format!("its merge failed: {problem}"));
+        let earlier =
+            self.lead.questions_about(phase).filter(|item| item.ask.kind == QuestionKind::Conflict);
         self.ask(
             Some(phase),
-            Ask {
+            InboxQuestion {
                 key: format!("{phase}/conflict#{}", earlier.count() + 1),
-                kind: ItemKind::Conflict,
+                kind: QuestionKind::Conflict,
                 question: format!("Phase {phase} cannot be merged: {problem}"),
                 choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
             },

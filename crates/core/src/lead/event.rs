@@ -1,491 +1,470 @@
-//! What reaches a lead, what it writes down, and what it wants done. Closed lists, plain data.
+//! The inputs, events, effects and outcomes of the lead.
+//!
+//! Events, effects and outcomes are stored in journals: their serialised names never change, whatever
+//! the Rust names are. `rename` keeps the stored name where the two differ.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Commit, Settings, Status};
-use crate::item::Item;
-use crate::money::{Money, Spent};
+use super::{Commit, ConflictedFile, Settings, Status};
+use crate::inbox::InboxItem;
+use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, Halt, Note, Report};
+use crate::report::{Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Stage;
 
-/// A phase as a run sees it in the roadmap.
+/// A phase as the roadmap and its planning files describe it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseSpec {
-    /// Its number.
+    /// The number that the roadmap gives the phase.
     pub number: PhaseNumber,
-    /// Its name.
+    /// The title in the roadmap.
     pub name: String,
-    /// The phases of this run that must be merged before.
+    /// The phases of this run that must be merged before this one starts.
     pub depends_on: Vec<PhaseNumber>,
-    /// Whether the roadmap says that it is done.
+    /// Whether the roadmap marks the phase as done.
     pub done: bool,
-    /// The files that its plans change, in one form; `None` while it has no plans.
+    /// The normalised paths that the plans name; `None` while the phase has no plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<String>>,
-    /// The stages before execute in which somebody has something to do.
+    /// The stages before execute that still have work to do, and that a look-ahead could do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<Stage>,
 }
 
 impl PhaseSpec {
-    /// Returns whether the roadmap says the same about both, whatever their files say.
+    /// Returns whether the roadmap entries are equal; file scope and open stages are ignored.
     pub(super) fn is_same_in_roadmap(&self, other: &Self) -> bool {
-        let said = |spec: &Self| Self { touches: None, ahead: Vec::new(), ..spec.clone() };
-        said(self) == said(other)
+        let roadmap_entry = |spec: &Self| Self { touches: None, ahead: Vec::new(), ..spec.clone() };
+        roadmap_entry(self) == roadmap_entry(other)
     }
 }
 
-/// Which phases a run takes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which phases belong to a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// Those that were named at the start.
+pub enum RunScope {
+    /// The phases that were named at the start.
+    #[default]
     Named,
-    /// All of the roadmap, those added later too.
+    /// All phases of the roadmap, including those that are added later.
     All,
 }
 
-/// Whether anything new is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether the lead may start workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// Yes.
+    /// Workers are started.
+    #[default]
     None,
-    /// No; what runs may end by itself.
+    /// No worker is started; running workers finish their phases.
     Draining,
-    /// No; what runs is ended with checkpoints.
+    /// No worker is started; running workers stop after a checkpoint.
     Stopping,
 }
 
-/// What a person or a program wants of a run.
+/// A command of a person or a program to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
-    /// A phase shall rest, or all.
+    /// Pause one phase or all.
     Pause {
-        /// The phase.
+        /// The phase; `None` for all.
         phase: Option<PhaseNumber>,
     },
-    /// A resting, failed or cancelled phase shall go on, or all that rest.
+    /// Continue one paused, failed or cancelled phase, or all paused ones.
     Resume {
-        /// The phase.
+        /// The phase; `None` for all.
         phase: Option<PhaseNumber>,
     },
-    /// A phase is not wanted any more, or none that is unfinished.
+    /// Cancel one phase, or all that are not merged.
     Cancel {
-        /// The phase.
+        /// The phase; `None` for all.
         phase: Option<PhaseNumber>,
     },
-    /// A question is answered.
+    /// Answer a question.
     Answer {
         /// The number of the question.
         item: u32,
-        /// What was answered.
+        /// The answer as the person typed it.
         text: String,
     },
 }
 
-/// What reaches a lead.
+/// What the lead reacts to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A run begins.
+    /// A new run begins.
     Begin {
-        /// Its id.
+        /// The id of the run.
         run: String,
-        /// The branch it is for.
+        /// The user's branch that the work is for.
         target: String,
-        /// Where that stands.
+        /// The commit of that branch.
         tip: Commit,
     },
-    /// A lead takes up the run, for the first time or again, and may start things.
-    TakeUp {
-        /// How it shall go.
+    /// A lead process takes up the run, for the first time or again, and may start workers.
+    LeadStarted {
+        /// The settings that hold from now on.
         settings: Settings,
     },
-    /// What the roadmap says now about the phases of the run.
+    /// The roadmap was read.
     Roadmap {
-        /// Which phases the run takes in.
-        scope: Scope,
-        /// Those phases.
+        /// Which phases belong to the run.
+        scope: RunScope,
+        /// The phases of the run as the roadmap describes them now.
         phases: Vec<PhaseSpec>,
     },
-    /// A record of a worker.
+    /// A report was read from a worker's journal.
     Report {
-        /// Whose.
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Of which attempt.
+        /// The attempt that wrote the report.
         attempt: u32,
-        /// Its number in the worker's journal.
+        /// The number of the record in the worker's journal.
         seq: u64,
-        /// What it says.
+        /// The report.
         report: Report,
     },
-    /// A worker and all it started are gone; everything it wrote has been read.
-    Gone {
-        /// Whose.
+    /// A worker and all its child processes have exited; all its reports have been read.
+    WorkerExited {
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Which attempt.
+        /// The attempt of the worker; older attempts are ignored.
         attempt: u32,
     },
-    /// A worker lives and shows no sign of it.
-    Hung {
-        /// Whose.
+    /// A worker process is alive and shows no activity.
+    WorkerHung {
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Which attempt.
+        /// The attempt of the worker; older attempts are ignored.
         attempt: u32,
-        /// The signs and their numbers, in words.
+        /// The measurements that show it, for people.
         signs: String,
     },
-    /// A worker shows signs of life again.
-    Awake {
-        /// Whose.
+    /// A worker that seemed stuck is active again.
+    WorkerActive {
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Which attempt.
+        /// The attempt of the worker; older attempts are ignored.
         attempt: u32,
     },
-    /// An effect came to its end.
+    /// The outcome of an effect is known.
     Finished {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// Somebody wants something.
+    /// A command was read.
     Command {
-        /// The number of the command in its file.
+        /// The number of the command in the command file; each number counts once.
         seq: u64,
-        /// What is wanted.
+        /// The command.
         command: Command,
     },
-    /// Nothing new shall be started.
+    /// Starts are forbidden or allowed.
     Hold(Hold),
-    /// Something that was done which people should know.
-    Told {
-        /// What.
+    /// The lead did something that people should know.
+    Announced {
+        /// A sentence for people.
         text: String,
     },
-    /// Something about a phase that people should know early.
+    /// People should know something about a phase before it is merged.
     Noted {
-        /// Which.
+        /// The phase.
         phase: PhaseNumber,
-        /// What.
+        /// A sentence for people.
         text: String,
     },
-    /// An agent that works for the lead itself used something.
+    /// An agent that works for the lead, not for a worker, used tokens.
     Spent {
-        /// For which phase.
+        /// The phase that is charged.
         phase: PhaseNumber,
-        /// What.
-        spent: Spent,
+        /// The tokens and dollars.
+        spent: AgentSpending,
     },
 }
 
-/// What a lead writes down.
+/// What the lead records in the run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A run began.
+    /// The run began.
     Begun {
-        /// Its id.
+        /// The id of the run.
         run: String,
-        /// The branch it is for.
+        /// The user's branch that the work is for.
         target: String,
-        /// Where that stood.
+        /// The commit of that branch.
         tip: Commit,
     },
-    /// A lead took it up.
-    TakenUp {
-        /// How it goes.
+    /// A lead process took up the run.
+    #[serde(rename = "taken_up")]
+    LeadStarted {
+        /// The settings that hold from now on.
         settings: Settings,
     },
-    /// The roadmap was read and says something new.
-    Planned {
-        /// Which phases the run takes in.
-        scope: Scope,
+    /// The roadmap was read and its phases or dependencies have changed.
+    #[serde(rename = "planned")]
+    RoadmapRead {
+        /// Which phases belong to the run.
+        scope: RunScope,
         /// All phases of the run.
         phases: Vec<PhaseSpec>,
     },
-    /// The files of some phases say something new; what they depend on is as it was.
+    /// The planning files of some phases have changed; the roadmap has not.
     Observed {
-        /// These phases.
+        /// The changed phases.
         phases: Vec<PhaseSpec>,
     },
     /// An effect is about to be released.
     Intended {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What it is.
+        /// The effect.
         effect: Effect,
     },
-    /// An effect came to its end.
+    /// The outcome of an effect is known.
     Finished {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// A worker's record was read.
+    /// A worker's report was read.
     Reported {
-        /// Whose.
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Of which attempt.
+        /// The attempt that wrote the report.
         attempt: u32,
-        /// Its number in the worker's journal.
+        /// The number of the record in the worker's journal.
         seq: u64,
-        /// What it says.
+        /// The report.
         report: Report,
     },
-    /// A phase has a new status.
-    Moved {
-        /// Which.
+    /// The status of a phase changed.
+    #[serde(rename = "moved")]
+    StatusChanged {
+        /// The phase.
         phase: PhaseNumber,
-        /// Its attempt from now on.
+        /// The attempt that is current from now on.
         attempt: u32,
-        /// The status.
+        /// The new status.
         to: Status,
         /// The reason, for people.
         why: String,
-        /// How far an attempt that begins looks ahead; `None` of one that does all.
+        /// The last stage of an attempt that only looks ahead; `None` for a full attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ahead: Option<Stage>,
     },
-    /// A worker is to be ended.
+    /// A worker is to stop early.
     Halted {
-        /// Whose.
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Why.
-        how: Halt,
+        /// The reason.
+        how: HaltReason,
     },
-    /// A worker that was to be ended is wanted again; if it ends all the same, another is started.
+    /// A worker that was to stop may continue. If it stops nevertheless, another one is started.
     Unhalted {
-        /// Whose.
+        /// The phase of the worker.
         phase: PhaseNumber,
     },
-    /// A worker ended without a last word.
-    Died {
-        /// Whose.
+    /// A worker exited without a last report.
+    #[serde(rename = "died")]
+    WorkerDied {
+        /// The phase of the worker.
         phase: PhaseNumber,
     },
-    /// Something that was done which people should know; it changes nothing.
-    Told {
-        /// What.
+    /// The lead did something that people should know; the state does not change.
+    #[serde(rename = "told")]
+    Announced {
+        /// A sentence for people.
         text: String,
     },
-    /// Something about a phase that people should know early; it changes nothing.
+    /// People should know something about a phase; the state does not change.
     Noted {
-        /// Which.
+        /// The phase.
         phase: PhaseNumber,
-        /// What.
+        /// A sentence for people.
         text: String,
     },
-    /// An agent that works for the lead itself used something.
+    /// An agent that works for the lead, not for a worker, used tokens.
     Spent {
-        /// For which phase.
+        /// The phase that is charged.
         phase: PhaseNumber,
-        /// What.
-        spent: Spent,
+        /// The tokens and dollars.
+        spent: AgentSpending,
     },
-    /// A person is asked.
+    /// A question was put into the inbox.
     Asked {
         /// The question.
-        item: Item,
+        item: InboxItem,
     },
-    /// A person answered, or what the person did is an answer.
+    /// A person answered a question, directly or by a command that implies the answer.
     Answered {
         /// The number of the question.
         item: u32,
         /// The answer.
         text: String,
     },
-    /// A question is no longer of interest; it may be put again.
+    /// A question no longer matters. It may be put again.
     Withdrawn {
         /// The number of the question.
         item: u32,
     },
     /// A command was read.
     Commanded {
-        /// Its number in its file.
+        /// The number of the command in the command file.
         seq: u64,
-        /// What it wants.
+        /// The command.
         command: Command,
-        /// What became of it, for people.
+        /// The result, for people.
         effect: String,
     },
-    /// Too many phases failed, or a person closed the breaker again.
+    /// The circuit breaker opened, or a person closed it.
     Breaker {
-        /// Whether it is open.
+        /// Whether the breaker is open now.
         open: bool,
     },
-    /// Whether anything new is started.
+    /// Starts were forbidden or allowed.
     Held {
         /// The new hold.
         hold: Hold,
     },
 }
 
-/// What a lead wants done. Each looks before it acts, so that doing it again is safe.
+/// What the lead has done by the engine. Each effect is idempotent: repeating it after a crash is safe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Make the worktree of a phase, and claim the phase for it.
+    /// Create the worktree of a phase, and claim the phase.
     Prepare {
         /// The phase.
         phase: PhaseNumber,
-        /// The attempt it is for.
+        /// The attempt that will work there.
         attempt: u32,
-        /// What it starts from.
+        /// The commit to start from.
         base: Commit,
-        /// Whether work that is there already is to stand on that, too.
+        /// Whether existing work in the worktree is rebased onto that commit.
         #[serde(default)]
         renew: bool,
     },
     /// Start a worker.
     Start {
-        /// What the worker must know.
+        /// The start message of the worker.
         brief: Brief,
     },
-    /// Tell a worker something.
-    Tell {
-        /// Whose worker.
+    /// Send a message to a worker.
+    #[serde(rename = "tell")]
+    SendMessage {
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Which attempt.
+        /// The attempt of the worker; older attempts are ignored.
         attempt: u32,
-        /// The number of the note, counted from one.
+        /// The number of the message within the attempt, counted from one.
         n: u32,
-        /// What to tell.
-        note: Note,
+        /// The message.
+        note: LeadMessage,
     },
-    /// End a worker and all it started.
-    End {
-        /// Whose worker.
+    /// Kill a worker and all its child processes.
+    #[serde(rename = "end")]
+    KillWorker {
+        /// The phase of the worker.
         phase: PhaseNumber,
-        /// Which attempt.
+        /// The attempt of the worker; older attempts are ignored.
         attempt: u32,
     },
-    /// Bring what a look-ahead left to the main root, and its worktree back to its commit.
-    Gather {
+    /// Copy the documents of a look-ahead to the main checkout, and reset the worktree to its commit.
+    #[serde(rename = "gather")]
+    CollectLookahead {
         /// The phase.
         phase: PhaseNumber,
-        /// Its attempt.
+        /// The attempt.
         attempt: u32,
-        /// The last stage that is complete; what came after it is put aside.
+        /// The last complete stage. Output of later stages is moved to a rescue ref.
         through: Option<Stage>,
     },
-    /// Merge a complete phase into the run's own target.
+    /// Merge a complete phase into the target ref.
     Merge {
         /// The phase.
         phase: PhaseNumber,
-        /// Its attempt.
+        /// The attempt.
         attempt: u32,
-        /// Its last commit.
+        /// The last commit of the phase.
         commit: Commit,
-        /// Where the run stands.
+        /// The commit of the target ref.
         onto: Commit,
-        /// What the phase has cost so far: an agent may have to settle conflicts.
-        #[serde(default, skip_serializing_if = "Money::is_none")]
-        spent: Money,
-        /// Whether no agent may do that, since nothing new is to be started.
+        /// What the phase has used so far, because an agent may have to resolve conflicts.
+        #[serde(default, skip_serializing_if = "Spending::is_none")]
+        spent: Spending,
+        /// Whether no agent may do that, because the breaker is open.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         alone: bool,
     },
-    /// Bring the target branch to where the run is.
-    Follow {
-        /// The branch.
+    /// Fast-forward the user's branch to the target ref.
+    #[serde(rename = "follow")]
+    FastForward {
+        /// The user's branch.
         target: String,
-        /// The commit to follow to.
+        /// The commit to fast-forward to.
         commit: Commit,
-        /// Where the branch was seen last.
+        /// The commit at which the branch was last seen.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         from: Commit,
     },
-    /// Write and commit the planning files at the end.
-    Close {
-        /// The branch that they are for.
+    /// Write and commit the planning files at the end of the run.
+    #[serde(rename = "close")]
+    CommitPlanningFiles {
+        /// The user's branch.
         target: String,
         /// The commit to build on.
         commit: Commit,
     },
 }
 
-/// What came of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is done and there is nothing to say about it.
+    /// The effect succeeded and has no result.
     Done,
-    /// The worktree is there.
+    /// The worktree exists.
     Prepared {
-        /// What it stands on.
+        /// The commit that it is based on.
         base: Commit,
     },
-    /// The work is in the run's target.
+    /// The target ref contains the work.
     Merged {
-        /// The new tip.
+        /// The new commit of the target ref.
         commit: Commit,
-        /// What people should know about it; mostly nothing.
+        /// A remark for people; usually empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
     /// The merge would conflict.
     Conflict {
-        /// In which files.
-        files: Vec<Clash>,
-        /// What a person can do.
+        /// The conflicted files.
+        files: Vec<ConflictedFile>,
+        /// How a person can resolve the conflict.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         settle: String,
     },
-    /// What the worker said is not what is there.
+    /// The commits do not confirm what the worker reported.
     Refuted {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
-    /// The target branch did not follow.
+    /// The user's branch could not be fast-forwarded.
     Refused {
-        /// Why.
+        /// The reason, for people.
         reason: String,
-        /// What a person can do.
+        /// The command that a person can run.
         command: String,
     },
-    /// It could not be done.
+    /// The effect failed.
     Failed {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
-}
-
-/// A file that cannot be merged by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "WrittenClash")]
-pub struct Clash {
-    /// The file.
-    pub path: String,
-    /// What happened to it on both sides, in words; empty where that is not known.
-    pub kind: String,
-}
-
-/// Older journals have the names alone.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenClash {
-    Name(String),
-    Whole { path: String, kind: String },
-}
-
-impl From<WrittenClash> for Clash {
-    fn from(written: WrittenClash) -> Self {
-        match written {
-            WrittenClash::Name(path) => Self { path, kind: String::new() },
-            WrittenClash::Whole { path, kind } => Self { path, kind },
-        }
-    }
-}
-
-impl std::fmt::Display for Clash {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.kind.as_str() {
-            "" => f.write_str(&self.path),
-            kind => write!(f, "{} ({kind})", self.path),
-        }
-    }
 }

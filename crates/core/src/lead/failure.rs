@@ -1,54 +1,58 @@
-//! What follows from the failure of a phase: a question, what it holds back, the breaker.
+//! Handles the failure of a phase and an exceeded budget: asks a person and opens the breaker.
 
 use std::collections::BTreeSet;
 
-use super::decide::{CONTINUE, Draft, GIVE_UP, RETRY, STOP};
+use super::decide::{CONTINUE, DecisionBuilder, GIVE_UP, RETRY, STOP};
 use super::schedule::list;
-use super::{Event, Status, Track};
-use crate::item::{Ask, Item, ItemKind};
-use crate::money::Spent;
+use super::{Event, PhaseState, Status};
+use crate::inbox::{InboxItem, InboxQuestion, QuestionKind};
+use crate::money::AgentSpending;
 use crate::phase::PhaseNumber;
 
-/// What the keys of questions begin with that stop all starts.
+/// The start of the key of a question about the open breaker. Stored in journals.
 const BREAKER: &str = "breaker#";
 
-impl Draft<'_> {
-    pub(super) fn fail(&mut self, track: &Track, reason: &str) {
-        let phase = track.spec.number;
-        self.move_to(phase, Status::Failed, &format!("{reason}{}", self.cascade(phase)));
+impl DecisionBuilder<'_> {
+    pub(super) fn fail(&mut self, state: &PhaseState, reason: &str) {
+        let phase = state.spec.number;
+        self.move_to(
+            phase,
+            Status::Failed,
+            &format!("{reason}{}", self.describe_consequences(phase)),
+        );
         self.ask(
             Some(phase),
-            Ask {
-                key: format!("{phase}/failed#{}", track.attempt),
-                kind: ItemKind::Failed,
-                question: format!("Phase {phase} ({}) failed: {reason}", track.spec.name),
+            InboxQuestion {
+                key: format!("{phase}/failed#{}", state.attempt),
+                kind: QuestionKind::Failed,
+                question: format!("Phase {phase} ({}) failed: {reason}", state.spec.name),
                 choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
             },
         );
         let limit = self.lead.settings.circuit_breaker;
-        if limit > 0 && self.lead.failures + 1 >= limit && !self.lead.breaker {
-            let failures = self.lead.failures + 1;
+        if limit > 0 && self.lead.starts.failures + 1 >= limit && !self.lead.starts.breaker_open {
+            let failures = self.lead.starts.failures + 1;
             let why = format!("{failures} phases failed, {phase} the last of them");
-            self.stop_starts(BREAKER, &why, phase);
+            self.open_breaker(BREAKER, &why, phase);
         }
     }
 
-    /// Says what a failure holds back and what goes on: `; blocks 10, 11; 8 still running`.
-    fn cascade(&self, failed: PhaseNumber) -> String {
-        let (mut behind, mut queue) = (BTreeSet::new(), vec![failed]);
+    /// Returns which phases a failure blocks and which continue: `; blocks 10, 11; 8 still running`.
+    fn describe_consequences(&self, failed: PhaseNumber) -> String {
+        let (mut blocked, mut queue) = (BTreeSet::new(), vec![failed]);
         while let Some(number) = queue.pop() {
-            for dependent in self.lead.dependents.get(&number).into_iter().flatten() {
-                if behind.insert(*dependent) {
+            for dependent in self.lead.index.dependents.get(&number).into_iter().flatten() {
+                if blocked.insert(*dependent) {
                     queue.push(*dependent);
                 }
             }
         }
-        let behind: Vec<_> = behind.into_iter().collect();
+        let blocked: Vec<_> = blocked.into_iter().collect();
         let running: Vec<_> =
-            self.lead.live.iter().filter(|number| **number != failed).copied().collect();
+            self.lead.index.live.iter().filter(|number| **number != failed).copied().collect();
         let mut words = String::new();
-        if !behind.is_empty() {
-            words += &format!("; blocks {}", list(&behind));
+        if !blocked.is_empty() {
+            words += &format!("; blocks {}", list(&blocked));
         }
         if !running.is_empty() {
             words += &format!("; {} still running", list(&running));
@@ -56,43 +60,41 @@ impl Draft<'_> {
         words
     }
 
-    /// Starts nothing more, lets what is at work come to rest, and asks a person.
-    pub(super) fn stop_starts(&mut self, stem: &str, why: &str, phase: PhaseNumber) {
-        if self.lead.breaker {
+    /// Opens the breaker: starts no more phases, pauses the other running ones, and asks a person.
+    pub(super) fn open_breaker(&mut self, stem: &str, why: &str, phase: PhaseNumber) {
+        if self.lead.starts.breaker_open {
             return;
         }
         self.events.push(Event::Breaker { open: true });
-        let is_breaker = |item: &&Item| item.ask.kind == ItemKind::Breaker;
-        let earlier = self.lead.items.values().filter(is_breaker).count();
+        let is_breaker = |item: &&InboxItem| item.ask.kind == QuestionKind::Breaker;
+        let earlier = self.lead.inbox.items.values().filter(is_breaker).count();
         self.ask(
             None,
-            Ask {
+            InboxQuestion {
                 key: format!("{stem}{}", earlier + 1),
-                kind: ItemKind::Breaker,
+                kind: QuestionKind::Breaker,
                 question: format!("{why}; nothing new is started"),
                 choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
             },
         );
-        self.halt_live(Some(phase));
+        self.halt_running_except(Some(phase));
     }
 
-    /// Counts what an agent of the lead itself used.
-    pub(super) fn pay(&mut self, phase: PhaseNumber, spent: &Spent) {
+    /// Records what an agent of the lead used, and checks the budget.
+    pub(super) fn count_lead_spending(&mut self, phase: PhaseNumber, spent: &AgentSpending) {
         if self.lead.phases.contains_key(&phase) {
             self.events.push(Event::Spent { phase, spent: spent.clone() });
-            self.count(spent, phase);
+            self.exceeds_budget(spent, phase);
         }
     }
 
-    /// Counts what an agent used, and stops when that is more than a run may cost.
-    ///
-    /// Returns whether it is.
-    pub(super) fn count(&mut self, spent: &Spent, phase: PhaseNumber) -> bool {
+    /// Opens the breaker if this spending exceeds the budget of the run; returns whether it does.
+    pub(super) fn exceeds_budget(&mut self, spent: &AgentSpending, phase: PhaseNumber) -> bool {
         let mut all = self.lead.spent;
         all += spent.money;
         let Some(words) = self.lead.settings.budget.exceeded(&all) else { return false };
         let why = format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
-        self.stop_starts(BREAKER, &why, phase);
+        self.open_breaker(BREAKER, &why, phase);
         true
     }
 }

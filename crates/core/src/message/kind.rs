@@ -1,4 +1,4 @@
-//! The types of messages: their names, what each must say, and how each reads in one line.
+//! The types of messages: wire names, required fields, and the templates of their summaries.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::Fields;
 /// A type of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the table below says what each type is")]
-pub enum Kind {
+pub enum MessageKind {
     PlanStarted,
     PlanComplete,
     PhaseComplete,
@@ -23,12 +23,12 @@ pub enum Kind {
     PlanCreated,
 }
 
-/// What holds for one type.
+/// The schema of one type.
 struct Schema {
     name: &'static str,
     since: u64,
     required: &'static [&'static str],
-    /// The line for people; a field in braces stands for its value.
+    /// The template of the summary; `{field}` stands for the value of a field.
     summary: &'static str,
 }
 
@@ -41,7 +41,7 @@ const fn schema(
     Schema { name, since, required, summary }
 }
 
-/// One line for each type, in the order of [`Kind`].
+/// One line for each type, in the order of [`MessageKind`].
 #[rustfmt::skip]
 const SCHEMAS: [Schema; 13] = [
     schema("plan_started", 1, &["phase", "plan"], "Phase {phase}: plan {plan} started"),
@@ -66,7 +66,7 @@ const SCHEMAS: [Schema; 13] = [
     schema("plan_created", 2, &["phase", "plan"], "Phase {phase}: plan {plan} created"),
 ];
 
-impl Kind {
+impl MessageKind {
     /// All types in the order of the schema.
     pub const ALL: [Self; 13] = [
         Self::PlanStarted,
@@ -88,27 +88,27 @@ impl Kind {
         &SCHEMAS[self as usize]
     }
 
-    /// Returns its name on the wire.
+    /// Returns the value of the `type` field.
     pub fn name(self) -> &'static str {
         self.schema().name
     }
 
-    /// Finds a type by its name on the wire.
+    /// Finds a type by the value of the `type` field.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the version of the schema that brought it.
+    /// Returns the schema version that introduced the type.
     pub fn since(self) -> u64 {
         self.schema().since
     }
 
-    /// Returns the fields that must be there.
+    /// Returns the required fields.
     pub fn required(self) -> &'static [&'static str] {
         self.schema().required
     }
 
-    /// Returns the line for people; what the fields do not say is a question mark in it.
+    /// Returns the summary for people, with a question mark for each missing field.
     pub(super) fn summary(self, fields: &Fields) -> String {
         let mut parts = self.schema().summary.split(['{', '}']);
         let mut line = String::new();

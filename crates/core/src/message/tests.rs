@@ -9,19 +9,19 @@ fn fields(pairs: &[(&str, &str)]) -> Fields {
 }
 
 /// Fields that say all a type must, each with its own name as its value.
-fn full(kind: Kind) -> Fields {
+fn full(kind: MessageKind) -> Fields {
     kind.required().iter().map(|key| ((*key).to_owned(), json!(key))).collect()
 }
 
 #[test]
 fn every_type_is_found_by_its_name_and_says_what_it_is() {
-    for (index, kind) in Kind::ALL.into_iter().enumerate() {
-        assert_eq!(Kind::parse(kind.name()), Some(kind));
+    for (index, kind) in MessageKind::ALL.into_iter().enumerate() {
+        assert_eq!(MessageKind::parse(kind.name()), Some(kind));
         assert_eq!(kind as usize, index);
         assert_eq!(kind.since(), if index < 7 { 1 } else { 2 });
     }
-    assert_eq!(Kind::parse("toString"), None);
-    assert_eq!(Kind::parse("Error"), None);
+    assert_eq!(MessageKind::parse("toString"), None);
+    assert_eq!(MessageKind::parse("Error"), None);
 }
 
 #[test]
@@ -41,53 +41,55 @@ fn summaries_read_as_agreed() {
         "Phase phase: input needed (input_type)",
         "Phase phase: plan plan created",
     ];
-    let summaries = Kind::ALL.map(|kind| Message::new(kind, full(kind)).unwrap().summary());
+    let summaries = MessageKind::ALL.map(|kind| Message::new(kind, full(kind)).unwrap().summary());
     assert_eq!(summaries, expected);
-    let cancelled = Message::new(Kind::Ack, fields(&[("ref_type", "cancel")])).unwrap();
+    let cancelled = Message::new(MessageKind::Ack, fields(&[("ref_type", "cancel")])).unwrap();
     assert_eq!(cancelled.summary(), "Ack: cancel ?");
 }
 
 #[test]
 fn a_message_without_a_required_field_is_refused() {
-    for kind in Kind::ALL {
+    for kind in MessageKind::ALL {
         for key in kind.required() {
-            let mut said = full(kind);
-            said.insert((*key).to_owned(), Value::Null);
-            let refusal = Message::new(kind, said);
-            if (kind, *key) == (Kind::Error, "plan") {
+            let mut fields_of = full(kind);
+            fields_of.insert((*key).to_owned(), Value::Null);
+            let refusal = Message::new(kind, fields_of);
+            if (kind, *key) == (MessageKind::Error, "plan") {
                 assert_eq!(refusal.unwrap().fields()["plan"], "-");
                 continue;
             }
-            let named = Refusal::MissingFields { kind, fields: vec![*key] };
+            let named = MessageError::MissingFields { kind, fields: vec![*key] };
             assert_eq!(refusal, Err(named));
         }
     }
-    let nothing = Message::new(Kind::Error, Fields::new()).unwrap_err();
+    let nothing = Message::new(MessageKind::Error, Fields::new()).unwrap_err();
     assert_eq!(nothing.to_string(), "Missing required fields for error: phase, plan, error");
-    let empty = Message::new(Kind::PlanStarted, fields(&[("phase", ""), ("plan", "")]));
+    let empty = Message::new(MessageKind::PlanStarted, fields(&[("phase", ""), ("plan", "")]));
     assert!(empty.is_ok(), "an empty text is there");
 }
 
 #[test]
 fn an_error_may_come_as_a_detail() {
-    let message = Message::new(Kind::Error, fields(&[("phase", "3"), ("detail", "boom")])).unwrap();
+    let message =
+        Message::new(MessageKind::Error, fields(&[("phase", "3"), ("detail", "boom")])).unwrap();
     let expected = [("phase", "3"), ("detail", "boom"), ("error", "boom"), ("plan", "-")];
     assert_eq!(message.fields(), &fields(&expected));
     let own = [("phase", "3"), ("plan", "03-01"), ("error", "a"), ("detail", "b")];
-    assert_eq!(Message::new(Kind::Error, fields(&own)).unwrap().fields(), &fields(&own));
+    assert_eq!(Message::new(MessageKind::Error, fields(&own)).unwrap().fields(), &fields(&own));
 }
 
 #[test]
 fn the_envelope_is_ours_and_comes_first() {
-    let said = [("ts", "never"), ("plan", "03-01"), ("type", "ack"), ("v", "9"), ("phase", "3")];
-    let message = Message::new(Kind::PlanStarted, fields(&said)).unwrap();
+    let fields_of =
+        [("ts", "never"), ("plan", "03-01"), ("type", "ack"), ("v", "9"), ("phase", "3")];
+    let message = Message::new(MessageKind::PlanStarted, fields(&fields_of)).unwrap();
     assert_eq!(
         message.render("NOW", true),
         r#"{"v":2,"type":"plan_started","ts":"NOW","plan":"03-01","phase":"3","summary":"Phase 3: plan 03-01 started"}"#
     );
     let long = "é".repeat(41);
     let message = Message::new(
-        Kind::PlanStarted,
+        MessageKind::PlanStarted,
         fields(&[("phase", "1"), ("plan", "1"), ("activity", &long)]),
     );
     assert_eq!(message.unwrap().fields()["activity"], "é".repeat(40));
@@ -96,14 +98,14 @@ fn the_envelope_is_ours_and_comes_first() {
 #[test]
 fn odd_things_are_noticed() {
     let ask = |word| {
-        let said = [("phase", "1"), ("input_type", word), ("detail", "d")];
-        Message::new(Kind::InputNeeded, fields(&said)).unwrap()
+        let fields_of = [("phase", "1"), ("input_type", word), ("detail", "d")];
+        Message::new(MessageKind::InputNeeded, fields(&fields_of)).unwrap()
     };
     assert_eq!(ask("stage_gate").unknown_input_type(), None);
     assert_eq!(ask("riddle").unknown_input_type(), Some("riddle"));
     let blocked = |action| {
-        let said = [("phase", "1"), ("plan", "1"), ("blocker", "b"), ("action", action)];
-        Message::new(Kind::Blocker, fields(&said)).unwrap().is_failure()
+        let fields_of = [("phase", "1"), ("plan", "1"), ("blocker", "b"), ("action", action)];
+        Message::new(MessageKind::Blocker, fields(&fields_of)).unwrap().is_failure()
     };
     assert!(blocked("halt") && !blocked("pause") && !blocked("skip"));
     let modes = ["skip", "strict", "pause", "halt"].map(BlockerMode::parse);
@@ -115,12 +117,12 @@ fn odd_things_are_noticed() {
 #[test]
 fn reading_is_tolerant_about_versions_only() {
     let read = |text: &str| {
-        let Received { kind, warnings, .. } = parse(text);
+        let ParsedMessage { kind, warnings, .. } = parse(text);
         (kind.map_err(|refusal| refusal.to_string()), warnings)
     };
     let good = |v: &str| read(&format!(r#"{{{v}"type":"plan_started","phase":"1","plan":"1"}}"#));
     let valid = |warnings: &[&str]| {
-        (Ok(Kind::PlanStarted), warnings.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
+        (Ok(MessageKind::PlanStarted), warnings.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
     };
     assert_eq!(good(r#""v":2,"#), valid(&[]));
     assert_eq!(good(r#""v":1,"#), valid(&[]));
@@ -128,7 +130,7 @@ fn reading_is_tolerant_about_versions_only() {
     assert_eq!(good(r#""v":"2","#), valid(&["Schema version is not a number"]));
     for version in ["3", "0", "1.5", "-1"] {
         let (kind, warnings) = good(&format!(r#""v":{version},"#));
-        assert_eq!(kind, Ok(Kind::PlanStarted));
+        assert_eq!(kind, Ok(MessageKind::PlanStarted));
         let start = format!("Unknown schema version {version}");
         assert!(warnings.len() == 1 && warnings[0].starts_with(&start), "{warnings:?}");
     }
@@ -142,7 +144,7 @@ fn reading_is_tolerant_about_versions_only() {
         refused(r#"{"v":2,"type":"plan_complete","phase":"1","plan":"1","duration_min":null}"#),
         "Missing required fields for plan_complete: commit, duration_min"
     );
-    assert_eq!(read(r#"{"type":"ack","ref_type":"cancel","v":2}"#), (Ok(Kind::Ack), vec![]));
+    assert_eq!(read(r#"{"type":"ack","ref_type":"cancel","v":2}"#), (Ok(MessageKind::Ack), vec![]));
     assert!(refused("{not").starts_with("Invalid JSON"));
 }
 
@@ -157,10 +159,10 @@ proptest! {
         index in 0_usize..13,
         more in proptest::collection::btree_map("[a-z_]{1,8}", ".{0,12}", 0..5),
     ) {
-        let kind = Kind::ALL[index];
-        let mut said = full(kind);
-        said.extend(more.into_iter().map(|(key, value)| (key, json!(value))));
-        let message = Message::new(kind, said).unwrap();
+        let kind = MessageKind::ALL[index];
+        let mut fields_of = full(kind);
+        fields_of.extend(more.into_iter().map(|(key, value)| (key, json!(value))));
+        let message = Message::new(kind, fields_of).unwrap();
         let received = parse(&message.render("2026-01-02T03:04:05.678Z", true));
         prop_assert_eq!(received.kind, Ok(kind));
         prop_assert!(received.warnings.is_empty());

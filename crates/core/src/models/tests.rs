@@ -1,10 +1,10 @@
-//! Models looked up by agent and profile.
+//! Model lookups by agent and profile.
 
 use super::*;
 
 #[test]
 fn every_profile_has_its_column() {
-    let models = |profile| model_of("mow-planner", profile).map(passed_on);
+    let models = |profile| model_of("mow-planner", profile).map(inherited_name);
     assert_eq!(models("quality"), Some("inherit"));
     assert_eq!(models("budget"), Some("sonnet"));
     assert_eq!(model_of("mow-codebase-mapper", "quality"), Some("sonnet"));
@@ -13,7 +13,7 @@ fn every_profile_has_its_column() {
 }
 
 #[test]
-fn older_names_mean_the_same_and_others_mean_nothing() {
+fn gsd_names_are_accepted_and_unknown_names_have_no_model() {
     assert_eq!(model_of("gsd-executor", "quality"), model_of("mow-executor", "quality"));
     assert_eq!(model_of("executor", "quality"), None);
     assert_eq!(model_of("mow-nobody", "quality"), None);

@@ -1,4 +1,4 @@
-//! What counts as a phase number, and how numbers stand to each other.
+//! Parsing, ordering and renumbering of phase numbers.
 
 use super::PhaseNumber;
 
@@ -7,7 +7,7 @@ fn number(text: &str) -> PhaseNumber {
 }
 
 #[test]
-fn padding_of_the_first_part_means_nothing() {
+fn padding_of_the_first_part_is_ignored() {
     assert_eq!(number("03"), number("3"));
     assert_eq!(number("003.1"), number("3.1"));
     assert_eq!(number("36A"), number("36a"));
@@ -28,14 +28,14 @@ fn numbers_sort_as_people_read_them() {
 }
 
 #[test]
-fn words_and_endless_digits_are_no_numbers() {
+fn words_and_too_many_digits_are_no_numbers() {
     for text in ["", "x", "3rd", "2x2", ".1", "1..2", "v1.0", "1.2.3.4.5.6", "1234567890123"] {
         assert_eq!(PhaseNumber::parse(text), None, "{text}");
     }
 }
 
 #[test]
-fn what_follows_the_number_is_returned() {
+fn the_text_after_the_number_is_returned() {
     let (first, rest) = PhaseNumber::parse_prefix("02.1-auth").unwrap();
     assert_eq!((first.padded().as_str(), rest), ("02.1", "-auth"));
     let (_, rest) = PhaseNumber::parse_prefix("4. Name").unwrap();
@@ -45,20 +45,20 @@ fn what_follows_the_number_is_returned() {
 }
 
 #[test]
-fn children_and_what_hangs_on_a_number() {
+fn children_and_descendants_of_a_number() {
     assert_eq!(number("3").child(2), Some(number("3.2")));
     assert_eq!(number("6.10").child_of(&number("6")), Some(10));
     assert_eq!(number("6.1.2").child_of(&number("6")), None);
     for (one, other) in [("3.1", "3"), ("3.1.2", "3"), ("3a", "3"), ("3.1.2", "3.1")] {
-        assert!(number(one).hangs_on(&number(other)), "{one} hangs on {other}");
+        assert!(number(one).is_descendant_of(&number(other)), "{one} is below {other}");
     }
     for (one, other) in [("3", "3"), ("30", "3"), ("3", "3.1"), ("3.2", "3.1"), ("3.05", "3.5")] {
-        assert!(!number(one).hangs_on(&number(other)), "{one} does not hang on {other}");
+        assert!(!number(one).is_descendant_of(&number(other)), "{one} is not below {other}");
     }
 }
 
 #[test]
-fn a_removal_shifts_what_stands_behind_by_one() {
+fn a_removal_shifts_later_numbers_by_one() {
     let cases = [
         ("3", "4", "3"),
         ("3", "10.2", "9.2"),

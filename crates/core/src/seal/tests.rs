@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn links_belong_to_their_root_and_number() {
-    let (ours, theirs) = (Seals::new(&[1; 32]), Seals::new(&[2; 32]));
+    let (ours, theirs) = (SealChain::new(&[1; 32]), SealChain::new(&[2; 32]));
     let root = ours.root();
     for n in [0, 1, 7, 1023] {
         assert_eq!(number(root, ours.link(n).unwrap()), Some(n));
@@ -19,7 +19,7 @@ fn links_belong_to_their_root_and_number() {
 
 #[test]
 fn a_link_tells_the_earlier_ones_and_no_later_one() {
-    let seals = Seals::new(&[1; 32]);
+    let seals = SealChain::new(&[1; 32]);
     let [first, second] = [0, 1].map(|n| seals.link(n).unwrap());
     assert_eq!(hash::hex(second.as_bytes()), first);
     assert_ne!(hash::hex(first.as_bytes()), second);

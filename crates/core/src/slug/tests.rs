@@ -1,4 +1,4 @@
-//! What becomes of names.
+//! Slugs of names.
 
 use super::slug;
 

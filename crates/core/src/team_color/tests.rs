@@ -1,12 +1,12 @@
-//! The order of the colours.
+//! The order of the worker colours.
 
-use super::{LEAD, worker};
+use super::{LEAD_COLOR, worker_color};
 
 #[test]
 fn workers_take_the_colours_in_order_and_never_the_leads() {
-    let first: Vec<_> = (1..=7).filter_map(worker).collect();
+    let first: Vec<_> = (1..=7).filter_map(worker_color).collect();
     assert_eq!(first, ["green", "yellow", "blue", "magenta", "cyan", "white", "green"]);
-    assert!(!first.contains(&LEAD));
-    assert_eq!(worker(0), None);
-    assert!(worker(usize::MAX).is_some());
+    assert!(!first.contains(&LEAD_COLOR));
+    assert_eq!(worker_color(0), None);
+    assert!(worker_color(usize::MAX).is_some());
 }

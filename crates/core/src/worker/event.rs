@@ -1,15 +1,18 @@
-//! What reaches a worker, what it writes down, and what it wants done. Closed lists, plain data.
+//! The inputs, events, effects and outcomes of a worker.
+//!
+//! Events, effects and outcomes are stored in journals: their serialised names never change, whatever
+//! the Rust names are. `rename` keeps the stored name where the two differ.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::role::Role;
-use crate::item::{Answer, Ask};
-use crate::report::{Brief, Halt, Note, Report, Spent};
+use crate::inbox::{InboxAnswer, InboxQuestion};
+use crate::report::{AgentSpending, Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Gates;
 
-/// How a phase is to go, as the project's settings say at the moment.
+/// The settings of a phase, as the configuration has them when the phase is inspected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Whether there is a research stage.
@@ -18,20 +21,20 @@ pub struct Settings {
     pub plan_check: bool,
     /// Whether there is a refine stage.
     pub verifier: bool,
-    /// Where a person is asked.
+    /// After which stages a person must approve.
     pub gates: Gates,
-    /// Whether a blocker stops the whole phase.
+    /// Whether a blocker stops the whole phase, and not only its plan.
     pub strict: bool,
-    /// How often a task is tried.
+    /// How often a task is tried before the phase fails.
     pub tries_max: u32,
-    /// How long the phase may take.
+    /// The time limit of an attempt in milliseconds; `None` for none.
     pub wall_max_ms: Option<u64>,
-    /// The roles that somebody fills.
+    /// The roles for which an agent or a command is configured.
     pub roles: BTreeSet<Role>,
-    /// Whether plans may run side by side.
+    /// Whether plans may run in parallel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// How long the first wait for a model is that does not answer; `None` for the usual time.
+    /// The first wait for an unavailable model in milliseconds; `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_ms: Option<u64>,
 }
@@ -53,264 +56,266 @@ impl Default for Settings {
     }
 }
 
-/// What is there of a phase.
+/// What an inspection of the worktree found of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// How the phase is to go.
+pub struct PhaseSnapshot {
+    /// The settings of the phase.
     pub settings: Settings,
-    /// What the phase is for.
+    /// The goal in the roadmap.
     pub goal: String,
-    /// What must be true at its end.
+    /// The success criteria in the roadmap.
     pub criteria: Vec<String>,
-    /// Whether the roadmap wants no discussion.
+    /// Whether the roadmap skips the discuss stage.
     pub skip_discuss: bool,
     /// Whether there is a CONTEXT.md.
     pub context: bool,
     /// Whether there is a RESEARCH.md.
     pub research: bool,
     /// The plans, ordered by wave and id.
-    pub plans: Vec<FoundPlan>,
-    /// What VERIFICATION.md says.
+    pub plans: Vec<PlanSnapshot>,
+    /// The verdict in VERIFICATION.md; `None` without one.
     pub verification: Option<Verdict>,
 }
 
-/// A plan that is there.
+/// A plan as an inspection found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundPlan {
-    /// Its id.
+pub struct PlanSnapshot {
+    /// The id, such as `01-02`.
     pub id: String,
-    /// Its wave.
+    /// The wave; plans of a wave run after all earlier waves are complete.
     pub wave: u32,
-    /// The plans of this phase that come before it.
+    /// The plans of this phase that must be complete before.
     pub depends_on: Vec<String>,
-    /// Its tasks.
-    pub tasks: Vec<FoundTask>,
-    /// Whether it is complete.
+    /// The tasks, in order.
+    pub tasks: Vec<TaskSnapshot>,
+    /// Whether the plan is complete.
     pub done: bool,
     /// The tasks that are committed, counted from one.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tasks_done: BTreeSet<usize>,
-    /// Why it cannot be carried out.
+    /// Why the plan cannot be carried out; `None` when it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// The files and directories it says it changes.
+    /// The file scope: files and directories that the plan names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Whether tasks of it are committed whose checks have still to be run.
+    /// Whether tasks are committed whose checks have not been run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,
-    /// Whether a task of it was undone after it ran side by side with others.
+    /// Whether a task was undone after a parallel run; the plan then runs alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
 }
 
-/// A task of a plan.
+/// A task of a plan as an inspection found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundTask {
-    /// Its name.
+pub struct TaskSnapshot {
+    /// The title of the task.
     pub name: String,
-    /// What a person is asked, where the task waits for one.
+    /// The question to a person, for a checkpoint task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// The words the person may choose from.
+    /// The allowed answers; empty for any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
 }
 
-/// A plan as it was when its phase began to be carried out.
+/// A plan as it was when the execute stage began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenPlan {
-    /// Its id.
+    /// The id of the plan.
     pub id: String,
-    /// The hash of what it says.
+    /// The hash of the text.
     pub hash: String,
-    /// What it says: checks are taken from here and from nowhere else.
+    /// The text of the plan. Checks are read from here and from nowhere else.
     pub text: String,
-    /// Whether it was complete before this phase had a commit.
+    /// Whether the plan was complete before this phase had a commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub older: bool,
 }
 
-/// What came of a check, and of which code.
+/// The result of a check, and the code that it ran on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The commit that it ran on.
+    /// The commit that the check ran on.
     pub commit: String,
     /// The tree of that commit.
     pub tree: String,
-    /// The hash of all its files but the planning files: the same code is not checked twice.
+    /// The hash of all files except planning files; code with the same hash is not checked twice.
     pub code: String,
-    /// The command.
+    /// The shell command of the check.
     pub command: String,
-    /// Its exit code; `None` when it did not come to its end.
+    /// The exit code; `None` when the command did not finish.
     pub exit: Option<i32>,
-    /// The hash of what it printed.
+    /// The hash of the output.
     pub output: String,
-    /// When it ended, in milliseconds since 1970.
+    /// When the check ended, in milliseconds since 1970.
     pub at: u64,
-    /// Whether it ran in a fresh checkout.
+    /// Whether the check ran in a fresh checkout.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Shows that the worker wrote it, and no agent.
+    /// The seal that proves that the worker wrote the evidence, and no agent.
     #[serde(default)]
     pub seal: String,
 }
 
-/// What a checker says.
+/// The verdict of a plan checker or verifier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// All is well.
+    /// Nothing is missing.
     Passed,
     /// Something is missing.
     Gaps {
-        /// What.
+        /// What is missing, for people.
         text: String,
     },
-    /// A person must look.
+    /// A person must review the result.
     HumanNeeded {
-        /// At what.
+        /// What to review, for people.
         text: String,
     },
 }
 
-/// What reaches a worker.
+/// What a worker reacts to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// It begins.
+    /// The attempt begins.
     Begin {
-        /// What it is about.
+        /// The start message of the lead.
         brief: Brief,
-        /// Its process.
+        /// The process id of the worker.
         pid: u32,
     },
-    /// An effect came to its end.
+    /// The outcome of an effect is known.
     Finished {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// What it is doing shows no sign of life.
+    /// A running effect seems stuck.
     Stuck {
         /// The number of the effect.
         id: u64,
-        /// The signs and their numbers, in words.
+        /// The measurements that show it, for people.
         signs: String,
     },
-    /// What seemed to be stuck moves again.
-    Moving {
+    /// An effect that seemed stuck is active again.
+    ActiveAgain {
         /// The number of the effect.
         id: u64,
     },
-    /// The lead says something.
-    Told(Note),
-    /// An agent used something that costs money.
-    Spent(Spent),
-    /// The lead has not confirmed what it was told for too long.
-    Unheard {
-        /// What to note about it.
+    /// A message of the lead arrived.
+    FromLead(LeadMessage),
+    /// An agent used tokens.
+    Spent(AgentSpending),
+    /// The lead has not confirmed reports for too long.
+    LeadSilent {
+        /// The sentence for STATUS.md.
         text: String,
     },
     /// A check was run.
-    Proved(Evidence),
-    /// Something came to light that people should know.
+    CheckRan(Evidence),
+    /// The engine noticed something that people should know.
     Noted {
-        /// A sentence.
+        /// A sentence for people.
         text: String,
     },
-    /// Time has passed.
-    Tick,
 }
 
-/// What a worker writes down.
+/// What a worker records in the journal of its attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// It was told what it is about.
+    /// The brief arrived.
     Briefed {
-        /// What.
+        /// The start message of the lead.
         brief: Brief,
     },
     /// An effect is about to be released.
     Intended {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What it is.
+        /// The effect.
         effect: Effect,
     },
-    /// An effect came to its end.
+    /// The outcome of an effect is known.
     Finished {
-        /// Its number.
+        /// The number of the effect.
         id: u64,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// It is to be ended.
+    /// The attempt must end early.
     Halted {
-        /// Why.
-        how: Halt,
+        /// The reason.
+        how: HaltReason,
     },
-    /// What it is doing is cut off.
+    /// All running effects are interrupted.
     Interrupted,
-    /// What it is doing shows no sign of life.
+    /// A running effect seems stuck.
     Stuck {
         /// The number of the effect.
         id: u64,
         /// The key of the question about it.
         key: String,
-        /// What is stuck, and by which signs.
+        /// What is stuck, with the measurements, for people.
         text: String,
     },
-    /// What seemed to be stuck moves again.
-    Moving {
+    /// An effect that seemed stuck is active again.
+    #[serde(rename = "moving")]
+    ActiveAgain {
         /// The number of the effect.
         id: u64,
     },
-    /// A person said what to do about something that is stuck.
+    /// A person decided what to do about a stuck effect.
     Decided {
         /// The number of the effect.
         id: u64,
-        /// What the person chose.
+        /// The chosen answer.
         choice: String,
     },
-    /// The lead does not answer.
-    Unheard {
-        /// What was noted about it.
+    /// The lead does not confirm reports.
+    #[serde(rename = "unheard")]
+    LeadSilent {
+        /// The sentence in STATUS.md.
         text: String,
     },
-    /// What the commits of this attempt are sealed with; the first record of all.
+    /// The seals of this attempt; always the first record.
     Sealed {
-        /// The root of the chain.
+        /// The root of the seal chain for commits.
         root: String,
-        /// The root of the chain for what was proved.
+        /// The root of the seal chain for evidence.
         proofs: String,
     },
     /// A check was run.
-    Proved(Evidence),
-    /// The lead is told something.
+    #[serde(rename = "proved")]
+    CheckRan(Evidence),
+    /// A report to the lead.
     Reported(Report),
 }
 
-/// What a worker wants done. Each looks before it acts, so that doing it again is safe.
+/// What a worker has done by the engine. Each effect is idempotent: repeating it after a crash is safe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Look at what is there.
-    Look,
+    /// Inspect the files and commits of the phase.
+    #[serde(rename = "look")]
+    Inspect,
     /// Write CONTEXT.md.
     WriteContext {
-        /// What a person answered; empty where nobody was asked.
-        answers: Vec<Answer>,
+        /// The answers of people; empty when nobody was asked.
+        answers: Vec<InboxAnswer>,
     },
-    /// Let a role do its job.
+    /// Run the agent or command of a role.
     RunRole {
-        /// Which.
+        /// The role.
         role: Role,
-        /// How often it has done it before.
+        /// The round, counted from zero.
         round: u32,
     },
-    /// Take the plans as they are, so that nobody changes what proves them.
+    /// Freeze the plans, so that nobody can change their checks.
     Freeze,
     /// Carry out a task, commit it and check it.
     RunTask {
@@ -318,22 +323,24 @@ pub enum Effect {
         plan: String,
         /// The task, counted from one.
         task: usize,
-        /// Whether other plans run at the same time: then only what the plan says it changes is
-        /// committed, and the checks are left for later.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        beside: bool,
+        /// Whether the plan runs in parallel: only files in its scope are committed, and the checks
+        /// run later.
+        #[serde(default, rename = "beside", skip_serializing_if = "std::ops::Not::not")]
+        parallel: bool,
     },
-    /// Put aside what is not committed, before plans run side by side.
-    Clear {
-        /// Those plans.
+    /// Move uncommitted changes to a rescue ref before plans run in parallel.
+    #[serde(rename = "clear")]
+    PrepareParallel {
+        /// The plans.
         plans: Vec<String>,
     },
-    /// Look for what plans that ran side by side changed without having said so.
-    Gather {
-        /// Those plans.
+    /// Look for changes of parallel plans outside their file scopes.
+    #[serde(rename = "gather")]
+    CheckFileScopes {
+        /// The plans.
         plans: Vec<String>,
     },
-    /// Run the checks of a plan whose tasks were committed without; undo what does not pass.
+    /// Run the checks of a plan that ran in parallel; undo tasks that do not pass.
     CheckPlan {
         /// The plan.
         plan: String,
@@ -342,28 +349,28 @@ pub enum Effect {
     ClosePlan {
         /// The plan.
         plan: String,
-        /// When it began.
+        /// When the plan began, in milliseconds since 1970.
         began: u64,
     },
     /// Make the last commit of the phase.
     ClosePhase,
-    /// Keep what is not committed, and write down where to go on.
+    /// Keep uncommitted changes, and write a checkpoint with the place to continue.
     Checkpoint {
         /// `failed`, `paused`, `cancelled` or `timeout`.
         status: String,
-        /// Why.
+        /// The reason, for people.
         reason: String,
-        /// The plan it was at.
+        /// The current plan.
         plan: Option<String>,
-        /// The task it was at.
+        /// The current task, counted from one.
         task: Option<usize>,
     },
-    /// Note something in STATUS.md.
+    /// LeadMessage something in STATUS.md.
     NoteStatus {
-        /// What.
+        /// The sentence.
         text: String,
     },
-    /// Cut off what is being done.
+    /// Interrupt running effects.
     Interrupt {
         /// The number of the effect; `None` for all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -372,7 +379,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the plan it is about.
+    /// Returns the plan that the effect works on; `None` for other effects.
     pub fn plan(&self) -> Option<&str> {
         match self {
             Self::RunTask { plan, .. }
@@ -382,78 +389,82 @@ impl Effect {
         }
     }
 
-    /// Returns whether it runs commands or agents, which may take long and can be cut off.
+    /// Returns whether the effect runs commands or agents, which can be interrupted.
     pub fn is_long(&self) -> bool {
         matches!(self, Self::RunTask { .. } | Self::RunRole { .. } | Self::CheckPlan { .. })
     }
 }
 
-/// What came of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is done and there is nothing to say about it.
+    /// The effect succeeded and has no result.
     Done,
-    /// This is there.
-    Found {
-        /// What.
-        found: Found,
+    /// The phase was inspected.
+    #[serde(rename = "found")]
+    Inspected {
+        /// The result of the inspection.
+        found: PhaseSnapshot,
     },
-    /// The plans are taken.
+    /// The plans are frozen.
     Frozen {
-        /// All that count in this phase.
+        /// All plans of the phase.
         plans: Vec<FrozenPlan>,
-        /// The hash of git's own settings.
+        /// The hash of git's configuration, which agents must not change.
         settings: String,
     },
-    /// It is committed.
+    /// The work is committed.
     Committed {
         /// The commit; `None` when there was nothing to commit.
         commit: Option<String>,
     },
-    /// A checker's answer.
+    /// A plan checker or verifier has decided.
     Verdict {
-        /// Which.
+        /// The verdict.
         #[serde(flatten)]
         verdict: Verdict,
     },
-    /// It cannot go on without a decision.
+    /// The task cannot continue without a decision.
     Blocked {
-        /// What is in the way.
+        /// The blocker, for people.
         text: String,
     },
-    /// A check does not pass, and the work of a task and of those after it was undone.
+    /// A check did not pass; the task and all later ones of the plan were undone.
     Undone {
-        /// The task.
+        /// The first undone task, counted from one.
         task: usize,
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
-    /// People have to answer these first.
+    /// An agent needs answers before it can continue.
     Asked {
         /// The questions.
-        asks: Vec<Ask>,
+        asks: Vec<InboxQuestion>,
     },
-    /// Who does it cannot do it now, but after a while.
-    Later {
-        /// Why.
+    /// The model is unavailable for a while.
+    #[serde(rename = "later")]
+    RetryLater {
+        /// The reason, for people.
         reason: String,
-        /// After how long, where somebody said so.
+        /// The wait that the model asked for, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
-    /// Trying again is of no use before a person has done something.
-    Hopeless {
-        /// What.
+    /// A permanent failure: a retry is useless before a person has acted.
+    #[serde(rename = "hopeless")]
+    PermanentFailure {
+        /// What the person has to do.
         reason: String,
-        /// Whether it concerns all phases.
-        everybody: bool,
+        /// Whether all phases are affected, for example by a missing login.
+        #[serde(rename = "everybody")]
+        affects_all_phases: bool,
     },
-    /// It was cut off.
+    /// The effect was interrupted.
     Interrupted,
-    /// It could not be done.
+    /// The effect failed.
     Failed {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
 }

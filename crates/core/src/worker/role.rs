@@ -1,22 +1,22 @@
-//! The jobs that agents do in a phase.
+//! The roles that agents have in a phase.
 
 use serde::{Deserialize, Serialize};
 
-/// A job that an agent does, or a command in its place.
+/// A job in a phase that an agent does, or a configured command instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Finds out what a person has to decide.
+    /// Finds questions that a person has to answer; runs in the discuss stage.
     Discusser,
-    /// Finds out what a phase needs.
+    /// Writes RESEARCH.md.
     Researcher,
-    /// Writes the plans.
+    /// Writes the PLAN.md files.
     Planner,
-    /// Reads the plans.
+    /// Accepts or refuses the plans.
     PlanChecker,
-    /// Carries out a plan.
+    /// Carries out the tasks of a plan.
     Executor,
-    /// Checks the result.
+    /// Checks the result against the goal; writes VERIFICATION.md.
     Verifier,
 }
 
@@ -31,7 +31,7 @@ impl Role {
         Self::Verifier,
     ];
 
-    /// Returns its name.
+    /// Returns the name that settings, prompts and logs use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Discusser => "discusser",

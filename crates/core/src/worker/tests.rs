@@ -1,41 +1,41 @@
-//! A worker driven by hand through its stages.
+//! Tests of a worker that runs through its stages.
 
-mod beside;
 mod briefs;
+mod parallel_plans;
 
 use super::*;
-use crate::item::ItemKind;
+use crate::inbox::QuestionKind;
 use crate::machine::step;
 use crate::phase::PhaseNumber;
 use crate::stage::Gates;
 
-fn plan(id: &str, wave: u32, depends_on: &[&str], tasks: usize) -> FoundPlan {
-    FoundPlan {
+fn plan(id: &str, wave: u32, depends_on: &[&str], tasks: usize) -> PlanSnapshot {
+    PlanSnapshot {
         id: id.to_owned(),
         wave,
         depends_on: depends_on.iter().map(|id| (*id).to_owned()).collect(),
         tasks: (1..=tasks)
-            .map(|n| FoundTask { name: format!("t{n}"), ..FoundTask::default() })
+            .map(|n| TaskSnapshot { name: format!("t{n}"), ..TaskSnapshot::default() })
             .collect(),
-        ..FoundPlan::default()
+        ..PlanSnapshot::default()
     }
 }
 
-/// A worker with a world that answers by itself.
-struct Bench {
+/// A worker whose effects succeed at once, unless a test sets another outcome.
+struct AutoWorker {
     worker: Worker,
-    found: Found,
-    answers: Vec<Answer>,
-    /// Effects in order, as words.
+    found: PhaseSnapshot,
+    answers: Vec<InboxAnswer>,
+    /// The effects in order, each as a short text.
     done: Vec<String>,
     reports: Vec<Report>,
-    /// What the next effects of a kind come to, instead of success.
+    /// The outcomes of the next effects of a kind, instead of success.
     outcomes: Vec<(&'static str, Outcome)>,
     now: u64,
 }
 
-impl Bench {
-    fn new(found: Found) -> Self {
+impl AutoWorker {
+    fn new(found: PhaseSnapshot) -> Self {
         Self {
             worker: Worker::default(),
             found,
@@ -63,7 +63,7 @@ impl Bench {
 
     fn perform(&mut self, effect: &Effect) -> Outcome {
         let (name, words) = match effect {
-            Effect::Look => return Outcome::Found { found: self.found.clone() },
+            Effect::Inspect => return Outcome::Inspected { found: self.found.clone() },
             Effect::Freeze => {
                 return Outcome::Frozen { plans: Vec::new(), settings: String::new() };
             }
@@ -78,8 +78,8 @@ impl Bench {
             Effect::ClosePhase => ("phase", "close phase".to_owned()),
             Effect::NoteStatus { .. } => ("note", "note".to_owned()),
             Effect::Interrupt { .. } => ("interrupt", "interrupt".to_owned()),
-            Effect::Clear { plans } => ("clear", format!("clear {}", plans.join(" "))),
-            Effect::Gather { plans } => ("gather", format!("gather {}", plans.join(" "))),
+            Effect::PrepareParallel { plans } => ("clear", format!("clear {}", plans.join(" "))),
+            Effect::CheckFileScopes { plans } => ("gather", format!("gather {}", plans.join(" "))),
             Effect::CheckPlan { plan } => ("check", format!("check {plan}")),
         };
         self.done.push(words);
@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Begins an attempt with what was answered so far.
+    /// Begins an attempt with the answers so far.
     fn begin(&mut self) {
         self.begin_as(|_| {});
     }
@@ -115,8 +115,8 @@ impl Bench {
             agents: 2,
             through: None,
             after: Vec::new(),
-            clear: vec![crate::touch::EVERYTHING.to_owned()],
-            spent: crate::money::Money::default(),
+            clear: vec![crate::file_scope::EVERYTHING.to_owned()],
+            spent: crate::money::Spending::default(),
             checked: false,
             ignored: None,
         };
@@ -124,12 +124,12 @@ impl Bench {
         self.put(&Input::Begin { brief, pid: 1 });
     }
 
-    /// Answers all that was asked, and begins again.
+    /// Answers all questions, and begins the next attempt.
     fn answer(&mut self, text: &str) {
         for report in self.reports.clone() {
             if let Report::Asked { ask } = report {
                 let (key, question) = (ask.key, ask.question);
-                self.answers.push(Answer { key, question, text: text.to_owned() });
+                self.answers.push(InboxAnswer { key, question, text: text.to_owned() });
             }
         }
         self.begin();
@@ -139,7 +139,7 @@ impl Bench {
         self.reports.last().unwrap()
     }
 
-    fn asked(&self) -> Vec<ItemKind> {
+    fn asked(&self) -> Vec<QuestionKind> {
         let asked = self.reports.iter().filter_map(|report| match report {
             Report::Asked { ask } => Some(ask.kind),
             _ => None,
@@ -148,9 +148,9 @@ impl Bench {
     }
 }
 
-/// A phase that is discussed and has plans.
-fn planned(plans: Vec<FoundPlan>) -> Found {
-    Found { context: true, plans, ..Found::default() }
+/// A phase with CONTEXT.md and plans.
+fn planned(plans: Vec<PlanSnapshot>) -> PhaseSnapshot {
+    PhaseSnapshot { context: true, plans, ..PhaseSnapshot::default() }
 }
 
 fn all_roles() -> Settings {
@@ -161,8 +161,8 @@ fn all_roles() -> Settings {
 fn carries_plans_out_in_waves_and_completes() {
     let plans =
         vec![plan("03-01", 1, &[], 2), plan("03-02", 1, &["03-01"], 1), plan("03-03", 2, &[], 1)];
-    let mut bench = Bench::new(planned(plans));
-    bench.begin();
+    let mut auto = AutoWorker::new(planned(plans));
+    auto.begin();
     let expected = [
         "03-01/1",
         "03-01/2",
@@ -174,46 +174,49 @@ fn carries_plans_out_in_waves_and_completes() {
         "verifier",
         "close phase",
     ];
-    assert_eq!(bench.done, expected);
-    assert_eq!(*bench.last(), Report::Complete { commit: "c1".to_owned() });
-    let plans = bench.reports.iter().filter(|report| matches!(report, Report::Plans { .. }));
+    assert_eq!(auto.done, expected);
+    assert_eq!(*auto.last(), Report::Complete { commit: "c1".to_owned() });
+    let plans = auto.reports.iter().filter(|report| matches!(report, Report::Plans { .. }));
     assert_eq!(plans.count(), 4);
 }
 
 #[test]
-fn goes_on_where_the_files_say_it_was() {
+fn continues_where_the_files_show_that_the_last_attempt_ended() {
     let mut plans = vec![plan("03-01", 1, &[], 1), plan("03-02", 2, &[], 3)];
     plans[0].done = true;
     plans[1].tasks_done.insert(1);
-    let mut bench = Bench::new(planned(plans));
-    bench.begin();
-    assert_eq!(bench.done[..3], ["03-02/2", "03-02/3", "close 03-02"]);
+    let mut auto = AutoWorker::new(planned(plans));
+    auto.begin();
+    assert_eq!(auto.done[..3], ["03-02/2", "03-02/3", "close 03-02"]);
 }
 
 #[test]
 fn discuss_asks_a_person_and_parks() {
-    let found = Found {
+    let found = PhaseSnapshot {
         goal: "Add search".to_owned(),
         criteria: vec!["Finds words".to_owned()],
         plans: vec![plan("03-01", 1, &[], 1)],
-        ..Found::default()
+        ..PhaseSnapshot::default()
     };
-    let mut bench = Bench::new(found);
-    bench.begin();
-    assert_eq!(bench.asked(), [ItemKind::Discuss; 4]);
-    assert_eq!(*bench.last(), Report::Parked);
-    bench.answer("like this");
-    assert_eq!(bench.done[0], "context 4");
-    assert!(matches!(bench.last(), Report::Complete { .. }));
+    let mut auto = AutoWorker::new(found);
+    auto.begin();
+    assert_eq!(auto.asked(), [QuestionKind::Discuss; 4]);
+    assert_eq!(*auto.last(), Report::Parked);
+    auto.answer("like this");
+    assert_eq!(auto.done[0], "context 4");
+    assert!(matches!(auto.last(), Report::Complete { .. }));
 }
 
 #[test]
-fn no_discussion_where_the_roadmap_wants_none() {
-    let found =
-        Found { skip_discuss: true, plans: vec![plan("03-01", 1, &[], 1)], ..Found::default() };
-    let mut bench = Bench::new(found);
-    bench.begin();
-    assert_eq!(bench.done[0], "context 0");
+fn skips_the_discussion_when_the_roadmap_says_so() {
+    let found = PhaseSnapshot {
+        skip_discuss: true,
+        plans: vec![plan("03-01", 1, &[], 1)],
+        ..PhaseSnapshot::default()
+    };
+    let mut auto = AutoWorker::new(found);
+    auto.begin();
+    assert_eq!(auto.done[0], "context 0");
 }
 
 #[test]
@@ -221,37 +224,37 @@ fn gates_stop_where_they_should_and_nowhere_else() {
     for (gates, stops) in [(Gates::None, 0), (Gates::BeforeExecute, 1), (Gates::EveryStage, 3)] {
         let mut found = planned(vec![plan("03-01", 1, &[], 1)]);
         found.settings.gates = gates;
-        let mut bench = Bench::new(found);
-        bench.begin();
+        let mut auto = AutoWorker::new(found);
+        auto.begin();
         let mut seen = 0;
-        while *bench.last() == Report::Parked {
-            assert_eq!(bench.asked(), [ItemKind::Gate]);
+        while *auto.last() == Report::Parked {
+            assert_eq!(auto.asked(), [QuestionKind::Gate]);
             seen += 1;
-            bench.answer("approve");
+            auto.answer("approve");
         }
         // Discuss was over before the run: no gate after it.
         assert_eq!(seen, stops, "{gates:?}");
-        assert!(matches!(bench.last(), Report::Complete { .. }), "{gates:?}");
+        assert!(matches!(auto.last(), Report::Complete { .. }), "{gates:?}");
     }
     let mut found = planned(vec![plan("03-01", 1, &[], 1)]);
     found.settings.gates = Gates::BeforeExecute;
-    let mut bench = Bench::new(found);
-    bench.begin();
-    bench.answer("reject");
-    assert_eq!(bench.done, ["checkpoint failed"]);
-    assert!(matches!(bench.last(), Report::Failed { .. }));
+    let mut auto = AutoWorker::new(found);
+    auto.begin();
+    auto.answer("reject");
+    assert_eq!(auto.done, ["checkpoint failed"]);
+    assert!(matches!(auto.last(), Report::Failed { .. }));
 }
 
 #[test]
 fn research_is_tried_twice_and_then_fails() {
     let mut found = planned(Vec::new());
     found.settings = all_roles();
-    let mut bench = Bench::new(found);
+    let mut auto = AutoWorker::new(found);
     let broken = || Outcome::Failed { reason: "no net".to_owned() };
-    bench.outcomes = vec![("researcher", broken()), ("researcher", broken())];
-    bench.begin();
-    assert_eq!(bench.done, ["researcher", "researcher", "checkpoint failed"]);
-    assert_eq!(*bench.last(), Report::Failed { reason: "researcher: no net".to_owned() });
+    auto.outcomes = vec![("researcher", broken()), ("researcher", broken())];
+    auto.begin();
+    assert_eq!(auto.done, ["researcher", "researcher", "checkpoint failed"]);
+    assert_eq!(*auto.last(), Report::Failed { reason: "researcher: no net".to_owned() });
 }
 
 #[test]
@@ -261,23 +264,23 @@ fn plans_go_back_to_the_planner_three_times_at_most() {
         let mut found = planned(vec![plan("03-01", 1, &[], 1)]);
         found.settings = all_roles();
         found.research = true;
-        let mut bench = Bench::new(found);
-        bench.outcomes = (0..refusals).map(|_| ("plan-checker", gaps())).collect();
-        bench.begin();
-        let rounds = bench.done.iter().filter(|done| *done == "plan-checker").count();
-        assert_eq!(rounds, refusals + usize::from(passes), "{:?}", bench.done);
-        assert_eq!(matches!(bench.last(), Report::Complete { .. }), passes, "{:?}", bench.done);
+        let mut auto = AutoWorker::new(found);
+        auto.outcomes = (0..refusals).map(|_| ("plan-checker", gaps())).collect();
+        auto.begin();
+        let rounds = auto.done.iter().filter(|done| *done == "plan-checker").count();
+        assert_eq!(rounds, refusals + usize::from(passes), "{:?}", auto.done);
+        assert_eq!(matches!(auto.last(), Report::Complete { .. }), passes, "{:?}", auto.done);
     }
 }
 
 #[test]
 fn without_plans_and_planner_a_person_is_asked() {
-    let mut bench = Bench::new(planned(Vec::new()));
-    bench.begin();
-    assert_eq!(bench.asked(), [ItemKind::Plans]);
-    bench.found.plans = vec![plan("03-01", 1, &[], 1)];
-    bench.answer("retry");
-    assert!(matches!(bench.last(), Report::Complete { .. }));
+    let mut auto = AutoWorker::new(planned(Vec::new()));
+    auto.begin();
+    assert_eq!(auto.asked(), [QuestionKind::Plans]);
+    auto.found.plans = vec![plan("03-01", 1, &[], 1)];
+    auto.answer("retry");
+    assert!(matches!(auto.last(), Report::Complete { .. }));
 }
 
 #[test]
@@ -285,23 +288,23 @@ fn a_blocker_lets_other_plans_go_on_unless_strict() {
     let blocked = || ("task", Outcome::Blocked { text: "no key".to_owned() });
     let plans =
         || vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1), plan("03-03", 2, &[], 1)];
-    let mut bench = Bench::new(planned(plans()));
-    bench.outcomes = vec![blocked()];
-    bench.begin();
-    assert_eq!(bench.done, ["03-01/1", "03-02/1", "close 03-02"]);
-    assert_eq!((bench.asked(), bench.last()), (vec![ItemKind::Blocker], &Report::Parked));
-    bench.found.plans[1].done = true;
-    bench.answer("retry");
-    assert!(matches!(bench.last(), Report::Complete { .. }));
+    let mut auto = AutoWorker::new(planned(plans()));
+    auto.outcomes = vec![blocked()];
+    auto.begin();
+    assert_eq!(auto.done, ["03-01/1", "03-02/1", "close 03-02"]);
+    assert_eq!((auto.asked(), auto.last()), (vec![QuestionKind::Blocker], &Report::Parked));
+    auto.found.plans[1].done = true;
+    auto.answer("retry");
+    assert!(matches!(auto.last(), Report::Complete { .. }));
 
-    let mut strict = Bench::new(planned(plans()));
+    let mut strict = AutoWorker::new(planned(plans()));
     strict.found.settings.strict = true;
     strict.outcomes = vec![blocked()];
     strict.begin();
     assert_eq!(strict.done, ["03-01/1"]);
     strict.outcomes = vec![blocked()];
     strict.answer("retry");
-    assert_eq!(strict.asked(), [ItemKind::Blocker], "blocked again, asked again");
+    assert_eq!(strict.asked(), [QuestionKind::Blocker], "blocked again, asked again");
     strict.answer("fail");
     assert_eq!(strict.done, ["checkpoint failed"], "given up, not tried again");
 }
@@ -310,39 +313,39 @@ fn a_blocker_lets_other_plans_go_on_unless_strict() {
 fn a_checkpoint_task_waits_for_a_person() {
     let mut with_person = plan("03-01", 1, &[], 2);
     with_person.tasks[0].question = Some("Does it look right?".to_owned());
-    let mut bench = Bench::new(planned(vec![with_person]));
-    bench.begin();
-    assert_eq!((bench.asked(), bench.last()), (vec![ItemKind::Checkpoint], &Report::Parked));
-    bench.answer("approved");
-    assert_eq!(bench.done[..2], ["03-01/2", "close 03-01"]);
+    let mut auto = AutoWorker::new(planned(vec![with_person]));
+    auto.begin();
+    assert_eq!((auto.asked(), auto.last()), (vec![QuestionKind::Checkpoint], &Report::Parked));
+    auto.answer("approved");
+    assert_eq!(auto.done[..2], ["03-01/2", "close 03-01"]);
 }
 
 #[test]
-fn gaps_are_for_a_person_to_judge() {
+fn a_person_decides_about_gaps() {
     let gaps = || Outcome::Verdict { verdict: Verdict::Gaps { text: "no docs".to_owned() } };
     for (answer, complete) in [("accept", true), ("fail", false), ("retry", true)] {
-        let mut bench = Bench::new(planned(vec![plan("03-01", 1, &[], 1)]));
-        bench.outcomes = vec![("verifier", gaps())];
-        bench.begin();
-        assert_eq!(bench.asked(), [ItemKind::Gaps]);
-        bench.found.plans[0].done = true;
-        bench.answer(answer);
-        assert_eq!(matches!(bench.last(), Report::Complete { .. }), complete, "{answer}");
+        let mut auto = AutoWorker::new(planned(vec![plan("03-01", 1, &[], 1)]));
+        auto.outcomes = vec![("verifier", gaps())];
+        auto.begin();
+        assert_eq!(auto.asked(), [QuestionKind::Gaps]);
+        auto.found.plans[0].done = true;
+        auto.answer(answer);
+        assert_eq!(matches!(auto.last(), Report::Complete { .. }), complete, "{answer}");
     }
 }
 
 #[test]
 fn a_failing_task_leaves_a_checkpoint() {
-    let mut bench = Bench::new(planned(vec![plan("03-01", 1, &[], 2)]));
-    bench.outcomes = vec![("task", Outcome::Failed { reason: "exit 1".to_owned() })];
-    bench.begin();
-    assert_eq!(bench.done, ["03-01/1", "checkpoint failed"]);
-    assert_eq!(*bench.last(), Report::Failed { reason: "plan 03-01, task 1: exit 1".to_owned() });
+    let mut auto = AutoWorker::new(planned(vec![plan("03-01", 1, &[], 2)]));
+    auto.outcomes = vec![("task", Outcome::Failed { reason: "exit 1".to_owned() })];
+    auto.begin();
+    assert_eq!(auto.done, ["03-01/1", "checkpoint failed"]);
+    assert_eq!(*auto.last(), Report::Failed { reason: "plan 03-01, task 1: exit 1".to_owned() });
 }
 
 #[test]
-fn halts_after_the_task_and_cuts_off_when_cancelled() {
-    for (how, cut) in [(Halt::Paused, false), (Halt::Cancelled, true)] {
+fn a_pause_waits_for_the_task_and_a_cancellation_interrupts_it() {
+    for (how, cut) in [(HaltReason::Paused, false), (HaltReason::Cancelled, true)] {
         let mut worker = Worker::default();
         let brief = Brief {
             run: "r".to_owned(),
@@ -354,46 +357,46 @@ fn halts_after_the_task_and_cuts_off_when_cancelled() {
             agents: 1,
             through: None,
             after: Vec::new(),
-            clear: vec![crate::touch::EVERYTHING.to_owned()],
-            spent: crate::money::Money::default(),
+            clear: vec![crate::file_scope::EVERYTHING.to_owned()],
+            spent: crate::money::Spending::default(),
             checked: false,
             ignored: None,
         };
         step(&mut worker, Some(&Input::Begin { brief, pid: 1 }), 0);
         let mut found = planned(vec![plan("03-01", 1, &[], 2)]);
         found.settings.wall_max_ms = Some(1_000);
-        while let Some((id, effect @ (Effect::Look | Effect::Freeze))) =
-            worker.busy.first_key_value().map(|(id, effect)| (*id, effect.clone()))
+        while let Some((id, effect @ (Effect::Inspect | Effect::Freeze))) =
+            worker.effects.running.first_key_value().map(|(id, effect)| (*id, effect.clone()))
         {
             let outcome = match effect {
-                Effect::Look => Outcome::Found { found: found.clone() },
+                Effect::Inspect => Outcome::Inspected { found: found.clone() },
                 _ => Outcome::Frozen { plans: Vec::new(), settings: String::new() },
             };
             step(&mut worker, Some(&Input::Finished { id, outcome }), 1);
         }
-        let decision = step(&mut worker, Some(&Input::Told(Note::Halt { how })), 2);
+        let decision = step(&mut worker, Some(&Input::FromLead(LeadMessage::Halt { how })), 2);
         assert_eq!(decision.effects.iter().any(|(_, e)| *e == Effect::Interrupt { of: None }), cut);
-        let id = *worker.busy.keys().next().unwrap();
+        let id = *worker.effects.running.keys().next().unwrap();
         let outcome = if cut { Outcome::Interrupted } else { Outcome::Committed { commit: None } };
         let decision = step(&mut worker, Some(&Input::Finished { id, outcome }), 3);
         assert!(matches!(decision.effects[0].1, Effect::Checkpoint { .. }), "{decision:?}");
-        let id = *worker.busy.keys().next().unwrap();
+        let id = *worker.effects.running.keys().next().unwrap();
         step(&mut worker, Some(&Input::Finished { id, outcome: Outcome::Done }), 4);
-        assert!(worker.ended);
+        assert!(worker.has_ended());
     }
 }
 
 #[test]
-fn time_that_is_up_cuts_off() {
-    let mut bench = Bench::new(planned(vec![plan("03-01", 1, &[], 1)]));
-    bench.found.settings.wall_max_ms = Some(0);
-    bench.begin();
-    assert_eq!(*bench.last(), Report::Stopped { how: Halt::Timeout });
-    assert_eq!(bench.done, ["checkpoint timeout"]);
+fn a_time_limit_interrupts_running_effects() {
+    let mut auto = AutoWorker::new(planned(vec![plan("03-01", 1, &[], 1)]));
+    auto.found.settings.wall_max_ms = Some(0);
+    auto.begin();
+    assert_eq!(*auto.last(), Report::Stopped { how: HaltReason::Timeout });
+    assert_eq!(auto.done, ["checkpoint timeout"]);
 }
 
 #[test]
-fn events_survive_their_journal() {
+fn events_survive_serialisation() {
     let report = Report::TaskDone { plan: "03-01".to_owned(), task: 1, commit: None };
     let outcome = Outcome::Verdict { verdict: Verdict::Gaps { text: "x".to_owned() } };
     let found = planned(vec![plan("03-01", 1, &[], 2)]);
@@ -401,7 +404,7 @@ fn events_survive_their_journal() {
         Event::Reported(report),
         Event::Reported(Report::Parked),
         Event::Finished { id: 3, outcome },
-        Event::Finished { id: 4, outcome: Outcome::Found { found } },
+        Event::Finished { id: 4, outcome: Outcome::Inspected { found } },
     ] {
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event, "{line}");

@@ -1,7 +1,7 @@
-//! Leaves out the edges a drawing does not need.
+//! Removes implied edges from drawings (transitive reduction).
 //!
-//! When 3 waits for 1 and 2, and 2 waits for 1, the edge from 1 to 3 says nothing new and only
-//! makes the picture harder to read.
+//! When 3 depends on 1 and 2, and 2 depends on 1, the edge from 1 to 3 is implied and only makes
+//! the drawing harder to read.
 
 use petgraph::algo::tred::{dag_to_toposorted_adjacency_list, dag_transitive_reduction_closure};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -9,12 +9,12 @@ use petgraph::visit::IntoNeighbors;
 
 use crate::graph::Graph;
 
-/// More phases than this are drawn plainly, because the work grows faster than the graph.
+/// Larger graphs keep implied edges, because the reduction takes more than linear time.
 pub(super) const PHASES_MAX: usize = 500;
 
 /// Returns the dependents of each phase in document order, without implied edges.
 ///
-/// Phases that belong to no wave have none and are nobody's dependents.
+/// Phases in no wave have no dependents here and are dependents of no phase.
 pub(super) fn dependents(graph: &Graph) -> Vec<Vec<usize>> {
     let mut kept = vec![Vec::new(); graph.nodes.len()];
     let order: Vec<usize> = graph.all.waves.iter().flatten().copied().collect();

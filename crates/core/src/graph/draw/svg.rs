@@ -1,16 +1,16 @@
-//! The graph as a picture: boxes in layers, edges between them.
+//! Writes the graph as an SVG image: boxes in layers, with edges between them.
 //!
-//! The picture brings its own style sheet and follows the reader's choice of light or dark. Colour
-//! is never the only sign: each box also says its state in words.
+//! The image has its own style sheet and follows the light or dark setting of the reader. Colour is
+//! never the only sign: each box also shows its state as a word.
 
 use std::fmt::Write as _;
 
-use super::Picture;
-use super::layout::{Layout, Route};
-use super::words::{shorten, width};
+use super::GraphDrawing;
+use super::label_text::{shorten, width};
+use super::layout::{EdgeRoute, GraphLayout};
 
 const BOX: (f64, f64) = (196.0, 68.0);
-/// Columns of text that fit a box.
+/// The number of text columns that fit in a box.
 const COLUMNS: usize = 25;
 const MARGIN: f64 = 24.0;
 
@@ -46,13 +46,13 @@ const STYLE: &str = "\
 }
 ";
 
-pub(super) fn draw(picture: &Picture<'_>) -> String {
-    let frame = Frame::new(picture);
-    let layout = Layout::new(picture.graph, frame.across, frame.gap);
-    let deep = frame.start(layout.layers.len()) - frame.step + frame.deep + MARGIN;
-    // Edges among stuck phases leave room below the last layer.
-    let deep = if layout.knots.is_empty() { deep } else { deep + frame.step - frame.deep };
-    let (wide, high) = frame.point(deep.max(2.0 * MARGIN), frame.edge + layout.length + MARGIN);
+pub(super) fn draw(drawing: &GraphDrawing<'_>) -> String {
+    let axes = PageAxes::new(drawing);
+    let layout = GraphLayout::new(drawing.graph, axes.across, axes.gap);
+    let deep = axes.start(layout.layers.len()) - axes.step + axes.deep + MARGIN;
+    // Edges between stuck phases need space after the last layer.
+    let deep = if layout.stuck_edges.is_empty() { deep } else { deep + axes.step - axes.deep };
+    let (wide, high) = axes.point(deep.max(2.0 * MARGIN), axes.edge + layout.length + MARGIN);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"roadmap\" role=\"img\" \
          width=\"{wide:.0}\" height=\"{high:.0}\" viewBox=\"0 0 {wide:.0} {high:.0}\">\n\
@@ -62,35 +62,35 @@ pub(super) fn draw(picture: &Picture<'_>) -> String {
          <path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n\
          <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n"
     );
-    frame.waves(&mut svg, picture);
-    frame.edges(&mut svg, picture, &layout);
+    axes.waves(&mut svg, drawing);
+    axes.edges(&mut svg, drawing, &layout);
     for item in &layout.items {
         if let Some(phase) = item.phase {
-            let (x, y) = frame.corner(item.layer, item.middle);
-            push_box(&mut svg, picture, phase, (x, y));
+            let (x, y) = axes.corner(item.layer, item.middle);
+            push_box(&mut svg, drawing, phase, (x, y));
         }
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-/// How layers lie on the page. "Deep" goes from layer to layer, "across" along one.
-struct Frame {
-    /// Whether layers are columns and the graph runs to the right.
+/// The direction and spacing of layers: "deep" is from layer to layer, "across" along a layer.
+struct PageAxes {
+    /// Whether layers are columns, so that the graph grows to the right.
     rightward: bool,
-    /// The extent of a box in both directions, and the gap between boxes of a layer.
+    /// The size of a box in both directions, and the gap between boxes of a layer.
     deep: f64,
     across: f64,
     gap: f64,
-    /// The distance between the beginnings of two layers.
+    /// The distance between the starts of two layers.
     step: f64,
-    /// Where layers begin across, behind the names of the waves.
+    /// The start of the layers across, after the names of the waves.
     edge: f64,
 }
 
-impl Frame {
-    /// Chooses the direction in which the longer side of the page stays shorter.
-    fn new(picture: &Picture<'_>) -> Self {
+impl PageAxes {
+    /// Chooses the direction for which the longer side of the image is shorter.
+    fn new(drawing: &GraphDrawing<'_>) -> Self {
         let down = Self {
             rightward: false,
             deep: BOX.1,
@@ -107,10 +107,10 @@ impl Frame {
             step: 256.0,
             edge: 44.0,
         };
-        let all = &picture.graph.all;
+        let all = &drawing.graph.all;
         let depth = all.waves.len() as f64;
         let widest = all.waves.iter().chain([&all.stuck]).map(Vec::len).max().unwrap_or(0) as f64;
-        let longer = |frame: &Self| (depth * frame.step).max(widest * (frame.across + frame.gap));
+        let longer = |axes: &Self| (depth * axes.step).max(widest * (axes.across + axes.gap));
         if longer(&down) <= longer(&right) { down } else { right }
     }
 
@@ -127,8 +127,8 @@ impl Frame {
         self.point(self.start(layer), self.edge + middle - self.across / 2.0)
     }
 
-    fn waves(&self, svg: &mut String, picture: &Picture<'_>) {
-        let all = &picture.graph.all;
+    fn waves(&self, svg: &mut String, drawing: &GraphDrawing<'_>) {
+        let all = &drawing.graph.all;
         let names = (1..=all.waves.len()).map(|wave| format!("Wave {wave}"));
         let stuck = (!all.stuck.is_empty()).then(|| "Stuck".to_owned());
         for (layer, name) in names.chain(stuck).enumerate() {
@@ -138,19 +138,20 @@ impl Frame {
         }
     }
 
-    fn edges(&self, svg: &mut String, picture: &Picture<'_>, layout: &Layout) {
-        let critical = picture.critical_edges();
-        let is_critical = |route: &&Route| critical.contains(&(route.from, route.to));
-        let (strong, weak): (Vec<_>, Vec<_>) = layout.routes.iter().partition(is_critical);
-        // Strong edges come last so that they lie on top.
-        for (class, routes) in [("", weak), (" class=\"critical\"", strong)] {
+    fn edges(&self, svg: &mut String, drawing: &GraphDrawing<'_>, layout: &GraphLayout) {
+        let critical = drawing.critical_edges();
+        let is_critical = |route: &&EdgeRoute| critical.contains(&(route.from, route.to));
+        let (critical_routes, other_routes): (Vec<_>, Vec<_>) =
+            layout.routes.iter().partition(is_critical);
+        // Critical edges are written last, so that they are drawn on top.
+        for (class, routes) in [("", other_routes), (" class=\"critical\"", critical_routes)] {
             for route in routes {
                 let path = self.path(layout, route);
                 let _ =
                     writeln!(svg, "<path{class} d=\"{path}\" marker-end=\"url(#roadmap-arrow)\"/>");
             }
         }
-        for &(from, to) in &layout.knots {
+        for &(from, to) in &layout.stuck_edges {
             let layer = layout.items[from].layer;
             let bottom = self.start(layer) + self.deep;
             let middle = |phase: usize| self.edge + layout.items[phase].middle;
@@ -163,8 +164,8 @@ impl Frame {
         }
     }
 
-    /// Writes the way of an edge: a curve from layer to layer, straight through bends.
-    fn path(&self, layout: &Layout, route: &Route) -> String {
+    /// Returns the path of an edge: a curve from layer to layer, straight through bends.
+    fn path(&self, layout: &GraphLayout, route: &EdgeRoute) -> String {
         let mut path = String::new();
         for (place, pair) in route.items.windows(2).enumerate() {
             let [from, to] = [&layout.items[pair[0]], &layout.items[pair[1]]];
@@ -176,7 +177,7 @@ impl Frame {
         path
     }
 
-    /// Writes a curve between two points that leaves and arrives at right angles to the layers.
+    /// Returns a curve between two points that leaves and arrives at right angles to the layers.
     fn curve(&self, command: &str, out: (f64, f64), into: (f64, f64), turn: f64) -> String {
         let (x1, y1) = self.point(out.0, out.1);
         let (x2, y2) = self.point(turn, out.1);
@@ -186,16 +187,16 @@ impl Frame {
     }
 }
 
-fn push_box(svg: &mut String, picture: &Picture<'_>, phase: usize, (x, y): (f64, f64)) {
-    let label = &picture.labels[phase];
+fn push_box(svg: &mut String, drawing: &GraphDrawing<'_>, phase: usize, (x, y): (f64, f64)) {
+    let label = &drawing.labels[phase];
     let state = label.state.word();
-    let stuck = picture.graph.all.stuck.binary_search(&phase).is_ok();
+    let stuck = drawing.graph.all.stuck.binary_search(&phase).is_ok();
     let class = if stuck { " stuck" } else { "" };
-    let needs: Vec<&str> = picture
+    let needs: Vec<&str> = drawing
         .graph
         .dependencies(phase)
         .iter()
-        .map(|&on| picture.labels[on].number.as_str())
+        .map(|&on| drawing.labels[on].number.as_str())
         .collect();
     let needs =
         if needs.is_empty() { String::new() } else { format!(", needs {}", needs.join(", ")) };
@@ -206,7 +207,7 @@ fn push_box(svg: &mut String, picture: &Picture<'_>, phase: usize, (x, y): (f64,
          <title>{}: {state}{}</title><rect width=\"{wide}\" height=\"{high}\" rx=\"8\"/>\
          <text class=\"number\" x=\"12\" y=\"21\">{}</text>\
          <text class=\"state\" x=\"{}\" y=\"21\" text-anchor=\"end\">{state}</text>",
-        escape(&picture.title(phase)),
+        escape(&drawing.title(phase)),
         escape(&needs),
         escape(&shorten(&label.number, COLUMNS / 2, "…")),
         wide - 12.0,
@@ -231,7 +232,7 @@ fn wrap(name: &str) -> Vec<String> {
         rest = rest[word.len()..].trim_start();
     }
     if first.is_empty() {
-        // A word longer than a line, or a script without spaces.
+        // The first word is longer than a line, or the script has no spaces.
         first = shorten(rest, COLUMNS, "");
         rest = &rest[first.len()..];
     }

@@ -1,61 +1,62 @@
-//! The drawing for the terminal: lanes and phases as lines of spans that carry a meaning.
+//! Draws the graph for the terminal as lines of spans.
 //!
-//! Decides what stands where within the given width; colours and printing are the binary's.
+//! Each span has a kind; the binary maps kinds to colours and prints the lines.
 
 use std::fmt;
 
-use super::lanes::{self, Row, Step};
-use super::sheet::Sheet;
-use super::{Picture, State, reduce};
+use super::lanes::{self, LaneRow, LaneStep};
+use super::terminal_columns::TerminalColumns;
+use super::{GraphDrawing, NodeState, reduce};
 
-/// More lanes than this cannot be followed by eye.
+/// A drawing with more lanes is not readable.
 const LANES_MAX: usize = 12;
 
-/// What the drawing must fit.
+/// The limits of the terminal.
 #[derive(Clone, Copy, Debug)]
-pub struct Terminal {
-    /// The columns there are.
+pub struct TerminalFormat {
+    /// The number of columns.
     pub width: usize,
-    /// Whether to do without line-drawing characters.
+    /// Whether to use only ASCII characters.
     pub ascii: bool,
 }
 
-/// What a piece of a line means.
+/// The meaning of a part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Nothing in particular: spaces, the words of the legend.
+pub enum SpanKind {
+    /// Spaces and the words of the legend.
     Plain,
-    /// The name of a wave.
+    /// The name of a wave, such as `Wave 2`.
     Wave,
-    /// Lanes.
+    /// The lines of lanes.
     Edge,
-    /// The mark of a phase.
-    Mark(State),
+    /// The symbol for the state of a phase.
+    Mark(NodeState),
     /// The number of a phase.
     Number,
     /// The name of a phase.
-    Name(State),
-    /// What a phase depends on.
+    Name(NodeState),
+    /// The list of dependencies of a phase.
     Needs,
-    /// A cycle.
+    /// The description of a dependency cycle.
     Cycle,
 }
 
-/// One line of a drawing.
+/// One line of a terminal drawing, as spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line(pub Vec<(Style, String)>);
+pub struct StyledLine(pub Vec<(SpanKind, String)>);
 
-impl Line {
-    pub(super) fn push(&mut self, style: Style, text: impl Into<String>) {
+impl StyledLine {
+    /// Appends a text; it joins the last span if the kind is the same.
+    pub(super) fn push(&mut self, kind: SpanKind, text: impl Into<String>) {
         let text = text.into();
         match self.0.last_mut() {
-            Some((last, before)) if *last == style => before.push_str(&text),
+            Some((last, before)) if *last == kind => before.push_str(&text),
             _ if text.is_empty() => {}
-            _ => self.0.push((style, text)),
+            _ => self.0.push((kind, text)),
         }
     }
 
-    /// Removes the spaces a line ends with.
+    /// Removes trailing spaces.
     pub(super) fn trimmed(mut self) -> Self {
         while let Some((_, text)) = self.0.last_mut() {
             text.truncate(text.trim_end().len());
@@ -68,34 +69,38 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for StyledLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|(_, text)| f.write_str(text))
     }
 }
 
-pub(super) fn draw(picture: &Picture<'_>, terminal: &Terminal) -> Vec<Line> {
-    if picture.labels.is_empty() {
+pub(super) fn draw(drawing: &GraphDrawing<'_>, terminal: &TerminalFormat) -> Vec<StyledLine> {
+    if drawing.labels.is_empty() {
         return Vec::new();
     }
-    let order: Vec<usize> = picture.graph.all.waves.iter().flatten().copied().collect();
-    match laned(picture, terminal, &order) {
-        Some(steps) => Sheet::new(picture, terminal, &steps).lines(&steps, true),
+    let order: Vec<usize> = drawing.graph.all.waves.iter().flatten().copied().collect();
+    match compute_lanes(drawing, terminal, &order) {
+        Some(steps) => TerminalColumns::new(drawing, terminal, &steps).lines(&steps, true),
         None => {
-            let bare = |phase: usize| Step { phase, row: Row::bare(), link: None };
-            let steps: Vec<Step> = order.into_iter().map(bare).collect();
-            Sheet::new(picture, terminal, &steps).lines(&steps, false)
+            let bare = |phase: usize| LaneStep { phase, row: LaneRow::bare(), link: None };
+            let steps: Vec<LaneStep> = order.into_iter().map(bare).collect();
+            TerminalColumns::new(drawing, terminal, &steps).lines(&steps, false)
         }
     }
 }
 
-/// Puts the phases in lanes, unless there is nothing to connect or too much of it.
-fn laned(picture: &Picture<'_>, terminal: &Terminal, order: &[usize]) -> Option<Vec<Step>> {
+/// Computes lanes; `None` if there are no edges, too many phases or too many lanes.
+fn compute_lanes(
+    drawing: &GraphDrawing<'_>,
+    terminal: &TerminalFormat,
+    order: &[usize],
+) -> Option<Vec<LaneStep>> {
     if order.len() > reduce::PHASES_MAX {
         return None;
     }
-    let dependents = reduce::dependents(picture.graph);
-    let connected = dependents.iter().any(|list| !list.is_empty());
-    let most = LANES_MAX.min(terminal.width.saturating_sub(32) / 4);
-    if connected { lanes::lanes(order, &dependents, most) } else { None }
+    let dependents = reduce::dependents(drawing.graph);
+    let has_edges = dependents.iter().any(|list| !list.is_empty());
+    let lanes_max = LANES_MAX.min(terminal.width.saturating_sub(32) / 4);
+    if has_edges { lanes::lanes(order, &dependents, lanes_max) } else { None }
 }

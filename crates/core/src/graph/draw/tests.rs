@@ -1,8 +1,8 @@
-//! What the drawings look like.
+//! Snapshots of the drawings in all formats.
 
 use std::collections::BTreeSet;
 
-use super::{Label, Picture, State, Terminal};
+use super::{GraphDrawing, NodeLabel, NodeState, TerminalFormat};
 use crate::graph::Graph;
 use crate::graph::tests::parse_nodes;
 
@@ -12,32 +12,33 @@ fn graph(roadmap: &str) -> Graph {
     Graph::new(parse_nodes(roadmap), &BTreeSet::new())
 }
 
-fn label(graph: &Graph, index: usize) -> Label {
+fn label(graph: &Graph, index: usize) -> NodeLabel {
     let state = if graph.nodes()[index].done {
-        State::Done
+        NodeState::Done
     } else if graph.ready().first() == Some(&index) {
-        State::Running
+        NodeState::Running
     } else if graph.ready().contains(&index) {
-        State::Ready
+        NodeState::Ready
     } else {
-        State::Blocked
+        NodeState::Blocked
     };
     let number = graph.nodes()[index].number.to_string();
-    Label { number, name: NAMES[index % NAMES.len()].to_owned(), state }
+    NodeLabel { number, name: NAMES[index % NAMES.len()].to_owned(), state }
 }
 
 fn terminal(roadmap: &str, ascii: bool) -> String {
     let graph = graph(roadmap);
-    let picture = Picture::new(&graph, |index| label(&graph, index));
-    let lines = picture.terminal(&Terminal { width: 80, ascii });
+    let drawing = GraphDrawing::new(&graph, |index| label(&graph, index));
+    let lines = drawing.terminal(&TerminalFormat { width: 80, ascii });
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 const FORKED: &str =
     "+1; +2<-1; 3<-1; 4<-1; 5<-2,3; 6<-4,5; 7<-4; 8<-6,7; 9<-2; 10<-9,8,1; 11; 12<-11,3";
 
-/// A name with everything that means something in some format.
-const NASTY: &str = "a \"b\" [c] {d} <e> | f & 'g' \\n #h; `i`\n\t\u{1b}[31m\u{202e}end";
+/// A name with the special characters of all formats.
+const SPECIAL_CHARACTERS: &str =
+    "a \"b\" [c] {d} <e> | f & 'g' \\n #h; `i`\n\t\u{1b}[31m\u{202e}end";
 
 #[test]
 fn lanes_fork_and_join() {
@@ -77,7 +78,7 @@ fn lanes_fork_and_join() {
 }
 
 #[test]
-fn plain_characters_draw_the_same() {
+fn ascii_drawings_have_the_same_shape() {
     insta::assert_snapshot!(terminal("+1; 2<-1; 3<-1; 4<-2,3,9; 5<-1", true), @r##"
     Wave 1  *     1 Foundation
             +-+-\
@@ -116,7 +117,7 @@ fn phases_without_edges_are_a_list() {
 }
 
 #[test]
-fn what_is_stuck_comes_last_with_its_cycle() {
+fn stuck_phases_come_last_with_their_cycle() {
     insta::assert_snapshot!(terminal("1; 2<-1; 3<-5,2; 4<-3; 5<-4; 6<-5,77", false), @r##"
     Wave 1  ◐ 1 Foundation
     Wave 2  ◌ 2 Auth
@@ -165,21 +166,21 @@ fn sixty_phases_in_a_row_take_sixty_lines() {
     assert_eq!((lines[0], lines[59]), ("◐ 1  Foundation", "◌ 60 Release"));
 }
 
-/// A phase and two that follow it side by side.
+/// A phase with two dependents that may run in parallel.
 fn fork() -> Graph {
     graph("1; 2<-1|3; 3<-1|2")
 }
 
-fn named<'a>(fork: &'a Graph, names: [&str; 3]) -> Picture<'a> {
-    Picture::new(fork, |at| Label { name: names[at].to_owned(), ..label(fork, at) })
+fn named<'a>(fork: &'a Graph, names: [&str; 3]) -> GraphDrawing<'a> {
+    GraphDrawing::new(fork, |at| NodeLabel { name: names[at].to_owned(), ..label(fork, at) })
 }
 
 #[test]
-fn names_are_measured_as_the_terminal_shows_them() {
+fn names_are_cut_by_terminal_columns() {
     let names =
         ["データモデルの設計と移行計画", "🚀 launch 👩‍💻 all", "A rather long name that is cut"];
     let fork = fork();
-    let lines = named(&fork, names).terminal(&Terminal { width: 40, ascii: false });
+    let lines = named(&fork, names).terminal(&TerminalFormat { width: 40, ascii: false });
     let drawn: String = lines.iter().map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(drawn, @r##"
     Wave 1  ◐   1 データモデルの設計と…
@@ -194,15 +195,16 @@ fn names_are_measured_as_the_terminal_shows_them() {
 #[test]
 fn names_cannot_break_out_of_the_terminal() {
     let fork = fork();
-    let lines = named(&fork, [NASTY, "", "x"]).terminal(&Terminal { width: 200, ascii: false });
+    let lines = named(&fork, [SPECIAL_CHARACTERS, "", "x"])
+        .terminal(&TerminalFormat { width: 200, ascii: false });
     let drawn: String = lines.iter().map(ToString::to_string).collect();
     assert!(!drawn.contains(['\u{1b}', '\u{202e}', '\n', '\t']), "{drawn:?}");
     assert!(drawn.contains("`i` [31mend"), "{drawn:?}");
 }
 
 #[test]
-fn graphviz_gets_quoted_labels() {
-    insta::assert_snapshot!(named(&fork(), [NASTY, "", "x"]).dot(), @r##"
+fn graphviz_labels_are_escaped() {
+    insta::assert_snapshot!(named(&fork(), [SPECIAL_CHARACTERS, "", "x"]).dot(), @r##"
     digraph roadmap {
       rankdir=TB;
       bgcolor=transparent;
@@ -220,8 +222,8 @@ fn graphviz_gets_quoted_labels() {
 }
 
 #[test]
-fn mermaid_gets_entity_codes() {
-    insta::assert_snapshot!(named(&fork(), [NASTY, "", "x"]).mermaid(), @r##"
+fn mermaid_labels_use_entity_codes() {
+    insta::assert_snapshot!(named(&fork(), [SPECIAL_CHARACTERS, "", "x"]).mermaid(), @r##"
     flowchart TB
       p0["1 a #34;b#34; #91;c#93; #123;d#125; #60;e#62; #124; f #38; #39;g#39; #92;n #35;h#59; #96;i#96; #91;31mend"]:::running
       p1["2"]:::blocked
@@ -237,8 +239,9 @@ fn mermaid_gets_entity_codes() {
 }
 
 #[test]
-fn the_picture_is_sound_xml() {
-    let svg = named(&fork(), [NASTY, "設計とデータモデルの見直しと移行の計画", "x"]).svg();
+fn svg_text_is_escaped() {
+    let svg =
+        named(&fork(), [SPECIAL_CHARACTERS, "設計とデータモデルの見直しと移行の計画", "x"]).svg();
     let body = svg.split("</style>").nth(1).expect("a body");
     let boxes: Vec<_> = body.lines().filter(|line| line.starts_with("<g ")).collect();
     insta::assert_snapshot!(boxes.join("\n"), @r##"
@@ -251,17 +254,17 @@ fn the_picture_is_sound_xml() {
 }
 
 #[test]
-fn an_empty_picture_is_still_a_picture() {
+fn an_empty_graph_gives_a_valid_drawing() {
     let graph = graph("");
-    let picture = Picture::new(&graph, |index| label(&graph, index));
-    assert!(picture.svg().contains("viewBox=\"0 0 112 48\""), "{}", picture.svg());
-    assert!(picture.dot().ends_with("}\n"));
+    let drawing = GraphDrawing::new(&graph, |index| label(&graph, index));
+    assert!(drawing.svg().contains("viewBox=\"0 0 112 48\""), "{}", drawing.svg());
+    assert!(drawing.dot().ends_with("}\n"));
 }
 
 #[test]
-fn a_long_edge_goes_round_the_boxes_between() {
+fn a_long_edge_bends_around_the_boxes_between() {
     let graph = graph("1; 2<-1; 3<-2; 4<-3; 5; 6<-4,5");
-    let svg = Picture::new(&graph, |index| label(&graph, index)).svg();
+    let svg = GraphDrawing::new(&graph, |index| label(&graph, index)).svg();
     let bends =
         svg.lines().filter(|line| line.starts_with("<path") && line.matches('L').count() == 3);
     assert_eq!(bends.count(), 1, "the edge from 5 to 6 passes three layers");

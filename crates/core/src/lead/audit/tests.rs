@@ -1,7 +1,7 @@
 //! A journal of the lead breaks no rule, and one that was tampered with does.
 
 use super::*;
-use crate::lead::{Effect, Outcome, PhaseSpec, Scope, Settings};
+use crate::lead::{Effect, Outcome, PhaseSpec, RunScope, Settings};
 use crate::machine::Machine;
 
 fn number(text: &str) -> PhaseNumber {
@@ -24,8 +24,8 @@ fn begun() -> Lead {
     let phases = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &[])];
     for event in [
         Event::Begun { run, target, tip },
-        Event::TakenUp { settings },
-        Event::Planned { scope: Scope::All, phases },
+        Event::LeadStarted { settings },
+        Event::RoadmapRead { scope: RunScope::All, phases },
     ] {
         assert_eq!(lead.check(&event), Ok(()));
         lead.apply(&event, 0);
@@ -34,7 +34,7 @@ fn begun() -> Lead {
 }
 
 fn moved(phase: &str, attempt: u32, to: Status) -> Event {
-    Event::Moved { phase: number(phase), attempt, to, why: String::new(), ahead: None }
+    Event::StatusChanged { phase: number(phase), attempt, to, why: String::new(), ahead: None }
 }
 
 #[test]
@@ -45,9 +45,12 @@ fn moves_must_be_allowed() {
     let broken = |lead: &Lead, event: &Event| lead.check(event).unwrap_err();
     assert_eq!(
         broken(&lead, &moved("1", 0, Status::Running)),
-        "phase 1 goes from waiting to running, which it must not"
+        "phase 1 goes from waiting to running, which is not allowed"
     );
-    assert_eq!(broken(&lead, &moved("9", 1, Status::Preparing)), "phase 9 is none of the run's");
+    assert_eq!(
+        broken(&lead, &moved("9", 1, Status::Preparing)),
+        "phase 9 does not belong to the run"
+    );
     assert_eq!(
         broken(&lead, &moved("1", 2, Status::Preparing)),
         "phase 1 has attempt 2 instead of 1"
@@ -66,7 +69,7 @@ fn moves_must_be_allowed() {
 #[test]
 fn what_ends_must_have_begun_and_once() {
     let mut lead = begun();
-    let effect = Effect::Close { target: "main".to_owned(), commit: "c".to_owned() };
+    let effect = Effect::CommitPlanningFiles { target: "main".to_owned(), commit: "c".to_owned() };
     let intended = Event::Intended { id: 0, effect };
     let finished = Event::Finished { id: 0, outcome: Outcome::Done };
     assert!(lead.check(&finished).is_err(), "nothing was begun");
@@ -84,5 +87,5 @@ fn a_run_begins_once_and_first() {
     let begin = Event::Begun { run, target, tip };
     assert!(begun().check(&begin).is_err());
     let early = Lead::default().check(&Event::Breaker { open: true });
-    assert_eq!(early.unwrap_err(), "something happens before the run begins");
+    assert_eq!(early.unwrap_err(), "an event is recorded before the run begins");
 }

@@ -1,78 +1,78 @@
-//! Workers that are stuck or hang, and how many agents each may have.
+//! Tests of stuck workers and effects, and of the number of agents of each worker.
 
 use super::*;
-use crate::item::{ItemKind, STUCK_CHOICES};
-use crate::report::Note;
+use crate::inbox::{QuestionKind, STUCK_CHOICES};
+use crate::report::LeadMessage;
 
-fn alone() -> Table {
-    let mut table = Table::new(Settings::default(), vec![spec("1", &[])]);
-    table.prepare_and_start("1");
-    table
+fn alone() -> LeadHarness {
+    let mut harness = LeadHarness::new(Settings::default(), vec![spec("1", &[])]);
+    harness.prepare_and_start("1");
+    harness
 }
 
-fn hang(table: &mut Table) {
-    let (phase, attempt) = (number("1"), table.lead.phases[&number("1")].attempt);
+fn hang(harness: &mut LeadHarness) {
+    let (phase, attempt) = (number("1"), harness.lead.phases[&number("1")].attempt);
     let signs = "its process has been stopped for 60 s".to_owned();
-    table.put(&Input::Hung { phase, attempt, signs });
+    harness.input(&Input::WorkerHung { phase, attempt, signs });
 }
 
-fn stuck(table: &mut Table, seq: u64) -> u32 {
+fn stuck(harness: &mut LeadHarness, seq: u64) -> u32 {
     let choices = STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect();
-    let (kind, question) = (ItemKind::Stuck, "stuck?".to_owned());
-    let ask = Ask { key: format!("1/stuck/{seq}"), kind, question, choices };
-    table.say("1", seq, Report::Asked { ask });
-    *table.lead.items.keys().last().unwrap()
+    let (kind, question) = (QuestionKind::Stuck, "stuck?".to_owned());
+    let ask = InboxQuestion { key: format!("1/stuck/{seq}"), kind, question, choices };
+    harness.report("1", seq, Report::Asked { ask });
+    *harness.lead.inbox.items.keys().last().unwrap()
 }
 
-fn gone(table: &mut Table) {
-    let (phase, attempt) = (number("1"), table.lead.phases[&number("1")].attempt);
-    table.put(&Input::Gone { phase, attempt });
+fn gone(harness: &mut LeadHarness) {
+    let (phase, attempt) = (number("1"), harness.lead.phases[&number("1")].attempt);
+    harness.input(&Input::WorkerExited { phase, attempt });
 }
 
 #[test]
-fn an_answer_about_what_is_stuck_reaches_its_worker_at_once() {
-    let mut table = alone();
-    assert_eq!(table.lead.standing(), Standing::Moving);
-    let item = stuck(&mut table, 1);
-    assert_eq!(table.lead.standing(), Standing::Waiting, "nothing moves but by a person");
-    table.command(1, Command::Answer { item, text: "retry".to_owned() });
-    let told = |(_, effect): &(u64, Effect)| match effect {
-        Effect::Tell { note: Note::Answer(answer), .. } => answer.text == "retry",
+fn an_answer_about_a_stuck_effect_reaches_its_worker_at_once() {
+    let mut harness = alone();
+    assert_eq!(harness.lead.status(), RunStatus::Moving);
+    let item = stuck(&mut harness, 1);
+    assert_eq!(harness.lead.status(), RunStatus::Waiting, "nothing moves but by a person");
+    harness.command(1, Command::Answer { item, text: "retry".to_owned() });
+    let is_sent = |(_, effect): &(u64, Effect)| match effect {
+        Effect::SendMessage { note: LeadMessage::Answer(answer), .. } => answer.text == "retry",
         _ => false,
     };
-    assert!(table.wanted.iter().any(told), "{:?}", table.wanted);
-    assert_eq!((table.lead.standing(), table.status("1")), (Standing::Moving, Status::Running));
+    assert!(harness.pending_effects.iter().any(is_sent), "{:?}", harness.pending_effects);
+    assert_eq!((harness.lead.status(), harness.status("1")), (RunStatus::Moving, Status::Running));
 }
 
 #[test]
-fn what_settles_by_itself_is_no_longer_asked() {
-    let mut table = alone();
-    let item = stuck(&mut table, 1);
-    table.say("1", 2, Report::Settled { key: "1/stuck/1".to_owned() });
-    assert!(table.events.contains(&Event::Withdrawn { item }));
-    assert_eq!(table.lead.open_items().count(), 0);
+fn a_question_about_stuck_work_is_withdrawn_when_the_work_continues() {
+    let mut harness = alone();
+    let item = stuck(&mut harness, 1);
+    harness.report("1", 2, Report::QuestionObsolete { key: "1/stuck/1".to_owned() });
+    assert!(harness.events.contains(&Event::Withdrawn { item }));
+    assert_eq!(harness.lead.inbox.open().count(), 0);
     // A worker that dies while it is stuck does not wait for an answer.
-    stuck(&mut table, 3);
-    gone(&mut table);
-    assert_eq!(table.status("1"), Status::Preparing, "begun again");
-    assert_eq!(table.lead.open_items().count(), 0);
+    stuck(&mut harness, 3);
+    gone(&mut harness);
+    assert_eq!(harness.status("1"), Status::Preparing, "begun again");
+    assert_eq!(harness.lead.inbox.open().count(), 0);
 }
 
 #[test]
-fn a_worker_that_hangs_is_asked_about_once_and_forgotten_when_it_wakes() {
-    let mut table = alone();
-    hang(&mut table);
-    hang(&mut table);
-    assert_eq!(table.lead.open_items().count(), 1);
-    assert!(table.lead.is_stuck(number("1")));
-    table.put(&Input::Awake { phase: number("1"), attempt: 1 });
-    assert_eq!((table.lead.open_items().count(), table.status("1")), (0, Status::Running));
-    table.put(&Input::Hung { phase: number("1"), attempt: 7, signs: String::new() });
-    assert_eq!(table.lead.open_items().count(), 0, "of another attempt");
+fn a_hanging_worker_is_asked_about_once_and_the_question_is_withdrawn_when_it_is_active() {
+    let mut harness = alone();
+    hang(&mut harness);
+    hang(&mut harness);
+    assert_eq!(harness.lead.inbox.open().count(), 1);
+    assert!(harness.lead.is_stuck(number("1")));
+    harness.input(&Input::WorkerActive { phase: number("1"), attempt: 1 });
+    assert_eq!((harness.lead.inbox.open().count(), harness.status("1")), (0, Status::Running));
+    harness.input(&Input::WorkerHung { phase: number("1"), attempt: 7, signs: String::new() });
+    assert_eq!(harness.lead.inbox.open().count(), 0, "of another attempt");
 }
 
 #[test]
-fn people_end_a_worker_that_hangs() {
+fn people_kill_a_hanging_worker() {
     let answer = |text: &str| Command::Answer { item: 1, text: text.to_owned() };
     let phase = Some(number("1"));
     let cases = [
@@ -82,29 +82,35 @@ fn people_end_a_worker_that_hangs() {
         (Command::Cancel { phase }, Status::Cancelled),
     ];
     for (command, then) in cases {
-        let mut table = alone();
-        hang(&mut table);
-        table.command(1, command.clone());
-        assert_eq!(table.status("1"), Status::Ending, "{command:?}");
-        assert!(table.wanted.iter().any(|(_, e)| matches!(e, Effect::End { .. })));
-        gone(&mut table);
-        assert_eq!(table.status("1"), then, "{command:?}");
+        let mut harness = alone();
+        hang(&mut harness);
+        harness.command(1, command.clone());
+        assert_eq!(harness.status("1"), Status::Ending, "{command:?}");
+        assert!(
+            harness.pending_effects.iter().any(|(_, e)| matches!(e, Effect::KillWorker { .. }))
+        );
+        gone(&mut harness);
+        assert_eq!(harness.status("1"), then, "{command:?}");
     }
-    let mut table = alone();
-    hang(&mut table);
-    table.command(1, answer("wait"));
-    assert_eq!(table.status("1"), Status::Running);
+    let mut harness = alone();
+    hang(&mut harness);
+    harness.command(1, answer("wait"));
+    assert_eq!(harness.status("1"), Status::Running);
 }
 
 #[test]
 fn agents_are_shared_and_never_too_many() {
     let shares = |settings: Settings, phases: Vec<PhaseSpec>| -> Vec<usize> {
-        let mut table = Table::new(settings, phases);
+        let mut harness = LeadHarness::new(settings, phases);
         let mut shares = Vec::new();
-        while table.wanted.iter().any(|(_, effect)| matches!(effect, Effect::Prepare { .. })) {
+        while harness
+            .pending_effects
+            .iter()
+            .any(|(_, effect)| matches!(effect, Effect::Prepare { .. }))
+        {
             let prepared = Outcome::Prepared { base: "c0".to_owned() };
-            table.finish(|e| matches!(e, Effect::Prepare { .. }), prepared);
-            let brief = table.wanted.iter().rev().find_map(|(_, effect)| match effect {
+            harness.finish(|e| matches!(e, Effect::Prepare { .. }), prepared);
+            let brief = harness.pending_effects.iter().rev().find_map(|(_, effect)| match effect {
                 Effect::Start { brief } => Some(brief.agents),
                 _ => None,
             });

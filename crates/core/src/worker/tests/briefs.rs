@@ -1,4 +1,4 @@
-//! Attempts that look ahead, and plans that others may get in the way of.
+//! Tests of attempts that look ahead, and of plans whose files other phases may change.
 
 use super::*;
 use crate::stage::Stage;
@@ -9,38 +9,42 @@ fn ahead(through: Stage) -> impl Fn(&mut Brief) {
 
 #[test]
 fn a_look_ahead_ends_before_the_next_stage() {
-    let found = Found { context: true, settings: all_roles(), ..Found::default() };
-    let mut bench = Bench::new(found);
-    bench.begin_as(ahead(Stage::Research));
-    assert_eq!(bench.done, ["researcher"]);
-    assert_eq!(*bench.last(), Report::Ahead { through: Stage::Research });
+    let found = PhaseSnapshot { context: true, settings: all_roles(), ..PhaseSnapshot::default() };
+    let mut auto = AutoWorker::new(found);
+    auto.begin_as(ahead(Stage::Research));
+    assert_eq!(auto.done, ["researcher"]);
+    assert_eq!(*auto.last(), Report::LookaheadDone { through: Stage::Research });
 }
 
 #[test]
 fn a_look_ahead_drafts_and_checks_plans_and_never_executes() {
     let settings = all_roles();
-    let found = Found { settings, research: true, ..planned(vec![plan("03-01", 1, &[], 1)]) };
-    let mut bench = Bench::new(found);
-    bench.begin_as(ahead(Stage::Plan));
-    assert_eq!(bench.done, ["plan-checker"]);
-    assert_eq!(*bench.last(), Report::Ahead { through: Stage::Plan });
+    let found =
+        PhaseSnapshot { settings, research: true, ..planned(vec![plan("03-01", 1, &[], 1)]) };
+    let mut auto = AutoWorker::new(found);
+    auto.begin_as(ahead(Stage::Plan));
+    assert_eq!(auto.done, ["plan-checker"]);
+    assert_eq!(*auto.last(), Report::LookaheadDone { through: Stage::Plan });
 }
 
 #[test]
 fn a_look_ahead_asks_nobody_for_plans_and_leaves_no_checkpoint() {
-    let mut bench = Bench::new(planned(Vec::new()));
-    bench.begin_as(ahead(Stage::Plan));
-    assert_eq!((bench.asked(), bench.last()), (vec![], &Report::Ahead { through: Stage::Plan }));
-    let found = Found { context: true, settings: all_roles(), ..Found::default() };
-    let mut bench = Bench::new(found);
+    let mut auto = AutoWorker::new(planned(Vec::new()));
+    auto.begin_as(ahead(Stage::Plan));
+    assert_eq!(
+        (auto.asked(), auto.last()),
+        (vec![], &Report::LookaheadDone { through: Stage::Plan })
+    );
+    let found = PhaseSnapshot { context: true, settings: all_roles(), ..PhaseSnapshot::default() };
+    let mut auto = AutoWorker::new(found);
     let failed = || ("researcher", Outcome::Failed { reason: "so".to_owned() });
-    bench.outcomes = vec![failed(), failed()];
-    bench.begin_as(ahead(Stage::Research));
-    assert_eq!(bench.done, ["researcher", "researcher"]);
-    assert_eq!(*bench.last(), Report::Failed { reason: "researcher: so".to_owned() });
+    auto.outcomes = vec![failed(), failed()];
+    auto.begin_as(ahead(Stage::Research));
+    assert_eq!(auto.done, ["researcher", "researcher"]);
+    assert_eq!(*auto.last(), Report::Failed { reason: "researcher: so".to_owned() });
 }
 
-fn touching(files: &[&str]) -> Found {
+fn touching(files: &[&str]) -> PhaseSnapshot {
     let mut plans = vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)];
     plans[0].done = true;
     plans[0].files = vec!["src/a/done".to_owned()];
@@ -54,31 +58,32 @@ fn clear(files: &'static [&'static str]) -> impl Fn(&mut Brief) {
 
 #[test]
 fn plans_wait_unless_their_files_are_cleared() {
-    let mut bench = Bench::new(touching(&["./src/b", "src/a"]));
-    bench.begin_as(clear(&["src/a"]));
-    assert_eq!(bench.done, [""; 0]);
+    let mut auto = AutoWorker::new(touching(&["./src/b", "src/a"]));
+    auto.begin_as(clear(&["src/a"]));
+    assert_eq!(auto.done, [""; 0]);
     let files = ["src/a", "src/a/done", "src/b"].map(str::to_owned).to_vec();
-    assert_eq!(*bench.last(), Report::Planned { files: files.clone(), waits: true });
-    bench.begin_as(clear(&["src"]));
-    assert!(bench.reports.contains(&Report::Planned { files, waits: false }));
-    assert_eq!(*bench.last(), Report::Complete { commit: "c1".to_owned() });
+    assert_eq!(*auto.last(), Report::Planned { files: files.clone(), waits: true });
+    auto.begin_as(clear(&["src"]));
+    assert!(auto.reports.contains(&Report::Planned { files, waits: false }));
+    assert_eq!(*auto.last(), Report::Complete { commit: "c1".to_owned() });
 }
 
 #[test]
-fn plans_that_name_no_further_files_wait_for_nobody() {
-    let mut bench = Bench::new(touching(&[]));
-    bench.begin_as(clear(&["src/a"]));
-    assert_eq!(*bench.last(), Report::Complete { commit: "c1".to_owned() });
+fn plans_that_name_no_further_files_do_not_wait() {
+    let mut auto = AutoWorker::new(touching(&[]));
+    auto.begin_as(clear(&["src/a"]));
+    assert_eq!(*auto.last(), Report::Complete { commit: "c1".to_owned() });
 }
 
 #[test]
 fn plans_that_were_checked_just_before_are_not_checked_again() {
     let check = |checked: bool| {
         let settings = all_roles();
-        let found = Found { settings, research: true, ..planned(vec![plan("03-01", 1, &[], 1)]) };
-        let mut bench = Bench::new(found);
-        bench.begin_as(|brief| brief.checked = checked);
-        bench.done.iter().any(|done| done == "plan-checker")
+        let found =
+            PhaseSnapshot { settings, research: true, ..planned(vec![plan("03-01", 1, &[], 1)]) };
+        let mut auto = AutoWorker::new(found);
+        auto.begin_as(|brief| brief.checked = checked);
+        auto.done.iter().any(|done| done == "plan-checker")
     };
     assert!(check(false) && !check(true));
 }

@@ -1,42 +1,43 @@
-//! Lanes say exactly what the graph says: following them by eye finds every edge and no other.
+//! Following the drawn lanes from top to bottom finds every edge of the graph and no other.
 
 use std::collections::BTreeSet;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Cell, Row, Step, lanes};
+use super::{LaneCell, LaneRow, LaneStep, lanes};
 
-/// Follows the lanes from top to bottom and returns, for each phase, where its lane comes from.
-fn follow(steps: &[Step], phases: usize) -> Vec<BTreeSet<usize>> {
-    let mut found = vec![BTreeSet::new(); phases];
+/// Follows the lanes from top to bottom and returns, for each phase, the phases its lane comes
+/// from.
+fn follow(steps: &[LaneStep], phases: usize) -> Vec<BTreeSet<usize>> {
+    let mut sources = vec![BTreeSet::new(); phases];
     let mut lanes: Vec<BTreeSet<usize>> = Vec::new();
     for step in steps {
         lanes.resize(step.row.cells.len().max(lanes.len()), BTreeSet::new());
         let mut column = 0;
         for (at, cell) in step.row.cells.iter().enumerate() {
             match cell {
-                Cell::Phase => column = at,
-                Cell::Lane => assert!(!lanes[at].is_empty(), "a lane from nowhere"),
-                Cell::Empty => lanes[at].clear(),
-                Cell::Joint { .. } => panic!("a joint beside a phase"),
+                LaneCell::Phase => column = at,
+                LaneCell::Lane => assert!(!lanes[at].is_empty(), "a lane without a source"),
+                LaneCell::Empty => lanes[at].clear(),
+                LaneCell::Joint { .. } => panic!("a joint in the row of a phase"),
             }
         }
-        found[step.phase] = std::mem::take(&mut lanes[column]);
+        sources[step.phase] = std::mem::take(&mut lanes[column]);
         match &step.link {
             Some(link) => follow_link(&mut lanes, link, step.phase),
-            // Whatever stands right below looks like a follower.
+            // A phase right below would look like a dependent.
             None => lanes[column] = BTreeSet::from([step.phase]),
         }
     }
-    found
+    sources
 }
 
-fn follow_link(lanes: &mut Vec<BTreeSet<usize>>, link: &Row, phase: usize) {
+fn follow_link(lanes: &mut Vec<BTreeSet<usize>>, link: &LaneRow, phase: usize) {
     lanes.resize(link.cells.len().max(lanes.len()), BTreeSet::new());
     for (at, cell) in link.cells.iter().enumerate() {
         match *cell {
-            Cell::Joint { up, down, .. } => {
+            LaneCell::Joint { up, down, .. } => {
                 if !up || !down {
                     lanes[at].clear();
                 }
@@ -44,9 +45,9 @@ fn follow_link(lanes: &mut Vec<BTreeSet<usize>>, link: &Row, phase: usize) {
                     lanes[at].insert(phase);
                 }
             }
-            Cell::Lane => assert!(!lanes[at].is_empty(), "a lane from nowhere"),
-            Cell::Empty => lanes[at].clear(),
-            Cell::Phase => panic!("a phase between phases"),
+            LaneCell::Lane => assert!(!lanes[at].is_empty(), "a lane without a source"),
+            LaneCell::Empty => lanes[at].clear(),
+            LaneCell::Phase => panic!("a phase in a link row"),
         }
     }
 }
