@@ -1,22 +1,22 @@
-//! Runs one coding agent: starts its program, speaks its language, and ends it with all it started.
+//! Runs one coding agent: starts its program, speaks its protocol, and ends all its processes.
 //!
-//! An agent is told a prompt and works until it is done, fails, is stopped, or is parked. What it asks
-//! meanwhile goes to a [`Counterpart`]. Nothing here decides what an agent may do, tries anything
-//! again, or remembers a run: whoever calls does. What an agent says is data, of bounded size.
+//! An agent gets a prompt and works until it is done, fails, is stopped, or is parked. Its requests go
+//! to [`AgentCallbacks`]. This module does not decide permissions, does not retry, and stores nothing
+//! about a run: the caller does. Output of an agent is untrusted data of limited size.
 //!
-//! [`run`] blocks; each agent has a thread of its caller's. When it returns, whatever way, no process
-//! of the agent is left. Should the caller be killed, its token (see [`crate::process::TOKEN`]), which
-//! the environment of the job must hold, tells whom to end.
+//! [`run`] blocks, so the caller gives each agent its own thread. When [`run`] returns, also with an
+//! error, no process of the agent is left. If the caller is killed, its token identifies the processes
+//! to end (see [`crate::process::TOKEN_VARIABLE`]). The environment of the job must therefore contain the token.
 
 mod acp;
 mod claude;
 mod codex;
 pub mod detect;
 pub mod environment;
+mod failure_kind;
+mod json_line_process;
 pub mod mcp;
-mod pump;
 mod rpc;
-mod trouble;
 
 use std::ffi::OsString;
 use std::io;
@@ -28,63 +28,63 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::process::ProcessError;
-use crate::pulse::Sign;
-use crate::stop::Stop;
+use crate::stop_signal::StopSignal;
+use crate::stuck_detector::ActivityChange;
 
-pub use trouble::Trouble;
+pub use failure_kind::FailureKind;
 
-/// The languages that agents are spoken to in.
+/// The protocol that an agent speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Claude Code, by its stream of JSON with control messages.
+pub enum AgentKind {
+    /// Claude Code: a stream of JSON lines with control messages.
     Claude,
-    /// Codex, by its app server.
+    /// Codex: its app server.
     Codex,
-    /// Any other, by the Agent Client Protocol.
+    /// Any other agent: the Agent Client Protocol.
     Acp,
 }
 
-/// What an agent is to do, and within which bounds.
+/// One run of an agent: its program, its prompt and its limits.
 #[derive(Clone, Debug)]
-pub struct Job {
-    /// The program.
+pub struct AgentJob {
+    /// The path of the agent's program.
     pub program: PathBuf,
-    /// Arguments that come before those which the driver needs.
+    /// Arguments that come before those of the protocol.
     pub args: Vec<String>,
-    /// All of its environment (see [`environment`]), the worker's token among it.
+    /// The complete environment (see [`environment`]), including the worker's token.
     pub env: Vec<(OsString, OsString)>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// What it is told first. A session that goes on by itself when it is resumed is not told.
+    /// The first message. A resumed session that continues by itself does not get it.
     pub prompt: String,
-    /// What is added to its system prompt.
-    pub system: Option<String>,
-    /// The model, by the agent's own name for it.
+    /// The agent's own name of the model; `None` for its default.
     pub model: Option<String>,
-    /// Whether it begins or goes on.
-    pub session: Session,
-    /// What it may do without asking.
+    /// Whether to start a session or resume one.
+    pub session: AgentSession,
+    /// What the agent may do without asking.
     pub access: Access,
-    /// Programs that serve it tools, for agents which cannot be served otherwise ([`Kind::Acp`]).
-    pub servers: Vec<ToolServer>,
-    /// Its bounds.
+    /// MCP servers that the agent starts; only for agents without another way to get tools
+    /// ([`AgentKind::Acp`]).
+    pub tool_servers: Vec<ToolServer>,
+    /// Limits of cost, time and output.
     pub limits: Limits,
-    /// The file for what is said in both directions; an earlier one is replaced.
+    /// The log of all messages in both directions; an existing file is replaced.
     pub log: PathBuf,
-    /// After how long without a sign of life it is stuck; `None` when nobody wants to know.
+    /// After how long without activity the agent counts as stuck; `None` turns the detection off.
     pub stuck_after: Option<Duration>,
-    /// The files and directories whose changes are signs of life.
-    pub watched: Vec<PathBuf>,
+    /// Files and directories whose changes count as activity.
+    pub watched_paths: Vec<PathBuf>,
 }
 
-/// Whether a session begins or goes on.
+/// Whether a run starts a new session or resumes one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Session {
-    /// A new one.
+pub enum AgentSession {
+    /// Start a new session.
     New,
-    /// The one that [`Event::Started`] told of, where it was left: parked, stopped or killed.
+    /// Resume the session with this id, as [`Event::Started`] reported it. It was parked, stopped or
+    /// killed.
     Resume(String),
 }
 
@@ -92,138 +92,138 @@ pub enum Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// Look; its tools for editing are taken away where that can be done.
+    /// Read files. Editing tools are disabled where the agent allows that.
     Read,
-    /// Edit files below its directory, too.
+    /// Read files, and edit files below the working directory.
     Edit,
 }
 
-/// A program that serves tools by the Model Context Protocol, on its standard streams.
+/// A program that serves tools over its standard streams by the Model Context Protocol (MCP).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolServer {
-    /// What the agent knows it by.
+    /// The name under which the agent lists the server.
     pub name: String,
-    /// The program.
+    /// The path of the server's program.
     pub command: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
-    /// Variables on top of the agent's own.
+    /// Variables in addition to the agent's environment.
     pub env: Vec<(String, String)>,
 }
 
-/// The bounds of one run.
+/// The limits of one run; `None` means no limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// How many dollars it may spend, where the agent counts them.
+    /// The most dollars to spend, where the agent reports its cost.
     pub usd: Option<f64>,
-    /// How many tokens it may use, where it tells of them while it works. The answer that reaches the
-    /// bound is not cut off; going on after it is.
+    /// The most tokens to use, where the agent reports them during a turn. The answer that reaches the
+    /// limit is completed; the next step is not.
     pub tokens: Option<u64>,
-    /// How many times it may go to its model, where the agent counts that.
+    /// The most requests to the model, where the agent counts them.
     pub turns: Option<u32>,
-    /// How long it may take; the time that its questions take is not counted.
+    /// The longest wall-clock time; waiting for answers to the agent's requests does not count.
     pub wall: Option<Duration>,
-    /// The longest line it may say.
+    /// The longest line of output, in bytes.
     pub line_bytes: usize,
-    /// How much it may say in all.
-    pub all_bytes: u64,
+    /// The most output in all, in bytes.
+    pub output_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // A line may carry a picture, and an agent that works for hours says a lot.
+        // A line may contain an image, and an agent that works for hours prints a lot.
         Self {
             usd: None,
             tokens: None,
             turns: None,
             wall: None,
             line_bytes: 32 << 20,
-            all_bytes: 2 << 30,
+            output_bytes: 2 << 30,
         }
     }
 }
 
-/// What happens while an agent works.
+/// Something that happened while an agent works.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// It works in this session, which can be resumed by this name.
+    /// The session has started.
     Started {
-        /// The name.
+        /// The id by which the session can be resumed.
         session: String,
     },
-    /// It said something.
+    /// The agent wrote a text.
     Text(String),
-    /// It uses a tool.
+    /// The agent uses a tool.
     Tool {
-        /// The agent's own name of it.
+        /// The agent's own name of the tool.
         name: String,
-        /// What it is used for, in a line.
+        /// The tool's main input, in one line.
         summary: String,
     },
-    /// Its model did not answer; it tries again by itself.
+    /// A model request failed; the agent retries by itself.
     Retry {
-        /// The status of the answer, if there was one.
+        /// The HTTP status; `None` when there was no answer.
         status: Option<u16>,
-        /// After how long.
+        /// How long the agent waits before the retry; 0 when unknown.
         wait_ms: u64,
-        /// The agent's word for it.
+        /// The reason in the agent's words.
         reason: String,
     },
-    /// It used this since the last time; the sum is what this run used.
+    /// Usage since the last such event; the sum is the usage of this run.
     Usage(Usage),
-    /// It shows no sign of life, or does so again.
-    Sign(Sign),
+    /// The agent became stuck, or active again.
+    Activity(ActivityChange),
 }
 
-/// What was used of a model.
+/// Tokens and dollars that a run used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens that it read, those from its cache not counted.
+    /// Input tokens, without those read from the cache.
     pub input: u64,
-    /// Tokens that it wrote.
+    /// Output tokens.
     pub output: u64,
-    /// Tokens that it read from its cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// What that cost, where the agent says so.
+    /// The cost in dollars; `None` when the agent does not report it.
     pub usd: Option<f64>,
 }
 
 impl Usage {
-    /// Returns the tokens that count, which are not those from a cache.
+    /// Returns the tokens that count towards limits: input and output, without cache reads.
     pub fn tokens(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
 }
 
-/// Something that an agent needs an answer to before it goes on.
+/// A request that an agent needs answered before it continues.
 ///
-/// The id is the same when the same thing is asked again by a session that was parked or killed and
-/// then resumed. Two requests for the very same permission in one session have one id.
+/// A session that was parked or killed and then resumed asks again under the same id. Two requests for
+/// the same permission in one session also have the same id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ask {
-    /// May it use this tool?
+pub enum AgentRequest {
+    /// The agent asks whether it may use a tool.
     Permission {
-        /// What it is known by.
+        /// The stable id of the request.
         id: String,
         /// The agent's own name of the tool.
         tool: String,
-        /// What it would do, in a line.
+        /// What the tool would do, in one line.
         text: String,
-        /// What the tool would get.
+        /// The input of the tool.
         input: Value,
     },
-    /// Which of these?
+    /// The agent asks a person to choose or to answer in words.
     Question {
-        /// What it is known by.
+        /// The stable id of the request.
         id: String,
-        /// At least one.
-        questions: Vec<Question>,
+        /// The questions; at least one.
+        questions: Vec<AgentQuestion>,
     },
 }
 
-impl Ask {
-    /// Returns what it is known by.
+impl AgentRequest {
+    /// Returns the stable id of the request.
     pub fn id(&self) -> &str {
         match self {
             Self::Permission { id, .. } | Self::Question { id, .. } => id,
@@ -233,155 +233,158 @@ impl Ask {
 
 /// One question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The question.
+pub struct AgentQuestion {
+    /// The text of the question.
     pub text: String,
-    /// What it is about, in a word.
+    /// The topic in one word.
     pub header: String,
-    /// What can be chosen; none when any words will do.
-    pub choices: Vec<Choice>,
-    /// Whether more than one may be chosen.
-    pub many: bool,
+    /// The choices; empty when the answer is free text.
+    pub choices: Vec<QuestionChoice>,
+    /// Whether a person may pick more than one choice.
+    #[serde(rename = "many")]
+    pub allows_many: bool,
 }
 
-/// One thing that can be chosen.
+/// One choice of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
-    /// Its name, which is the answer.
+pub struct QuestionChoice {
+    /// The name of the choice, which is also the answer.
     pub label: String,
-    /// What it means.
+    /// What the choice means.
     pub description: String,
 }
 
-/// What an agent is answered.
+/// The reply to an [`AgentRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It may.
+    /// The agent may use the tool.
     Allow,
-    /// It may not, or gets no answer, for this reason.
+    /// The agent may not use the tool, or gets no answer, for this reason.
     Deny(String),
-    /// An answer to each question, in their order; several choices are joined by `, `.
+    /// One answer per question, in order; several choices are joined by `, `.
     Answer(Vec<String>),
-    /// Nobody knows yet: end it. Its session can be resumed, and asks again.
+    /// There is no answer yet: end the process. The resumed session asks again.
     Park,
 }
 
 /// A tool that mow itself serves to an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name that the model calls.
     pub name: String,
-    /// What it is for.
+    /// What the tool does, for the model.
     pub description: String,
-    /// The JSON Schema of what it gets.
+    /// The JSON Schema of the input.
     pub schema: Value,
 }
 
-/// Who an agent speaks with. Called in the thread of [`run`], one at a time.
-pub trait Counterpart {
-    /// Is told what happens.
-    fn told(&mut self, event: Event);
-    /// Is asked something. The agent waits, so this should not take long: there is [`Reply::Park`].
-    fn asked(&mut self, ask: &Ask) -> Reply;
-    /// Does what a tool is for; an error goes back to the agent, too.
-    fn called(&mut self, tool: &str, input: &Value) -> Result<String, String>;
-    /// Returns the tools that it serves. Asked once, before the agent begins; agents that are spoken
-    /// to by [`Kind::Acp`] do not get them.
+/// The caller's side of a run: receives events, answers requests, serves tools.
+///
+/// All methods are called in the thread of [`run`], one at a time.
+pub trait AgentCallbacks {
+    /// Receives an event.
+    fn on_event(&mut self, event: Event);
+    /// Answers a request. The agent waits meanwhile; use [`Reply::Park`] instead of blocking for long.
+    fn on_request(&mut self, request: &AgentRequest) -> Reply;
+    /// Executes a tool of [`AgentCallbacks::tools`]; an error is returned to the agent as well.
+    fn call_tool(&mut self, tool: &str, input: &Value) -> Result<String, String>;
+    /// Returns the tools to serve. Called once, before the agent starts. Agents of [`AgentKind::Acp`]
+    /// do not get these tools.
     fn tools(&self) -> Vec<ToolSpec>;
-    /// Returns what the agent is to be told before its next turn, and does not return it again.
-    fn messages(&mut self) -> Vec<String>;
+    /// Returns the messages to send before the agent's next turn, each message only once.
+    fn take_messages(&mut self) -> Vec<String>;
 }
 
-/// How a run ended.
+/// How a run of an agent ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
-    /// The agent says that it is done.
+pub enum AgentOutcome {
+    /// The agent reported that it is done.
     Done {
-        /// Its last words.
+        /// The agent's last text.
         text: String,
     },
-    /// It waits for an answer, and holds no process. To be resumed when there is one.
+    /// The agent waits for an answer and has no process. Resume the session when there is an answer.
     Parked {
-        /// What it asked.
-        ask: Ask,
+        /// The request that has no answer yet.
+        ask: AgentRequest,
     },
-    /// It was stopped. What it began may be half done.
+    /// The stop signal ended the agent. Its work may be incomplete.
     Stopped,
-    /// It did not do it.
+    /// The agent failed.
     Failed {
-        /// What kind of failure it is.
-        kind: Trouble,
-        /// What the agent said, or what there is to say about it.
+        /// Which kind of failure this is.
+        kind: FailureKind,
+        /// The agent's own error text, or a description.
         text: String,
     },
 }
 
-impl End {
-    fn not_installed(job: &Job) -> Self {
+impl AgentOutcome {
+    fn not_installed(job: &AgentJob) -> Self {
         let text = format!("there is no program {}", job.program.display());
-        Self::Failed { kind: Trouble::NotInstalled, text }
+        Self::Failed { kind: FailureKind::NotInstalled, text }
     }
 }
 
-/// What this machine could not do for an agent.
+/// A failure of this machine, as opposed to a failure of the agent.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    /// It could not be started, though it is there.
+    /// The program exists but could not be started.
     #[error("cannot start {program} in {cwd}")]
     Start {
-        /// The program.
+        /// The path of the program.
         program: PathBuf,
-        /// Where it was to run.
+        /// The working directory.
         cwd: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What is said could not be kept.
+    /// The log could not be written.
     #[error("cannot write the log {path}")]
     Log {
-        /// The log.
+        /// The path of the log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system did not tell how it goes.
+    /// Waiting for the process or its pipes failed.
     #[error("cannot watch the agent")]
     Watch {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It, or something it started, did not end.
+    /// The agent, or a process that it started, did not exit.
     #[error("cannot end the agent")]
-    End(#[from] ProcessError),
+    Terminate(#[from] ProcessError),
 }
 
-/// Lets an agent do a job, and waits until it and all it started are gone.
+/// Runs an agent and waits until it and every process that it started are gone.
 pub fn run(
-    kind: Kind,
-    job: &Job,
-    counterpart: &mut dyn Counterpart,
-    stop: &Stop,
-) -> Result<End, AgentError> {
+    kind: AgentKind,
+    job: &AgentJob,
+    callbacks: &mut dyn AgentCallbacks,
+    stop: &StopSignal,
+) -> Result<AgentOutcome, AgentError> {
     match kind {
-        Kind::Claude => claude::run(job, counterpart, stop),
-        Kind::Codex => codex::run(job, counterpart, stop),
-        Kind::Acp => acp::run(job, counterpart, stop),
+        AgentKind::Claude => claude::run(job, callbacks, stop),
+        AgentKind::Codex => codex::run(job, callbacks, stop),
+        AgentKind::Acp => acp::run(job, callbacks, stop),
     }
 }
 
-/// What a session is told that is resumed, has nothing to do by itself, and has no prompt.
-const GO_ON: &str = "You were interrupted. Look at what is done, and go on. \
+/// The message for a resumed session that does not continue by itself and has no prompt.
+const RESUME_PROMPT: &str = "You were interrupted. Look at what is done, and go on. \
                      What you were about to ask for, ask for again.";
 
-/// Returns a name for something that is asked, the same each time it is.
-fn id_of(tool: &str, input: &Value) -> String {
+/// Returns a stable id for a request: the same tool and input give the same id.
+fn request_id(tool: &str, input: &Value) -> String {
     let mut input = input.clone();
-    // A model that asks again may put things in another order, and describe them in other words.
+    // A model that asks again may order the keys differently and describe the call in other words.
     if let Some(fields) = input.as_object_mut() {
         fields.shift_remove("description");
     }
     input.sort_all_objects();
-    // FNV-1a: the name is kept in journals, so it must be the same in every build.
+    // FNV-1a: the id is stored in journals, so it must be the same in every build.
     let text = format!("{tool}\n{input}");
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -389,7 +392,7 @@ fn id_of(tool: &str, input: &Value) -> String {
     format!("{hash:016x}")
 }
 
-/// Puts what somebody or something said into one line of bounded length.
+/// Joins a text into one line of at most 200 characters.
 fn one_line(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,35 +1,35 @@
-//! A log file that cannot grow beyond a bound: the beginning and the end of what was said.
+//! A log file of bounded size: it keeps the beginning and the end of the output.
 //!
-//! The end is kept in the file itself, behind the beginning. When that part has grown to twice its
-//! bound, its older half is dropped and a line says how much was left out. So a person sees what
-//! is said at any time, a crash loses nothing of it, and no memory is needed.
+//! The end part follows the beginning in the file. When it has grown to twice its limit, its older
+//! half is dropped and a line says how many bytes were left out. So the file shows current output
+//! at any time, a crash loses nothing, and no output is buffered in memory.
 
-#![expect(clippy::disallowed_methods, reason = "the log is the engine's own")]
+#![expect(clippy::disallowed_methods, reason = "the log is the engine's own file")]
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// How much of the beginning, and of the end, is kept.
+/// How many bytes of the beginning, and of the end, are kept.
 pub const KEPT_BYTES: u64 = 256 * 1024;
 
 /// A bounded log file that is being written.
 #[derive(Debug)]
 pub struct BoundedLog {
     file: File,
-    /// How many bytes of the beginning and of the end are kept.
+    /// The limit in bytes, for the beginning and for the end.
     kept: u64,
-    /// The length of the beginning, once it is full.
+    /// The length of the beginning so far, in bytes.
     head: u64,
-    /// Where the note about the left out bytes ends and the end part begins.
+    /// Offset at which the end part starts, after the note about left out bytes.
     tail_from: u64,
     length: u64,
     left_out: u64,
 }
 
 impl BoundedLog {
-    /// Makes the file, or empties it.
+    /// Creates the file and its directory, or truncates the file.
     pub fn create(path: &Path) -> io::Result<Self> {
         Self::create_with(path, KEPT_BYTES)
     }
@@ -41,7 +41,7 @@ impl BoundedLog {
         Ok(Self { file, kept, head: 0, tail_from: 0, length: 0, left_out: 0 })
     }
 
-    /// Adds what was said.
+    /// Appends output.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let room = self.kept.saturating_sub(self.head);
         let to_head = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
@@ -51,7 +51,7 @@ impl BoundedLog {
             self.head = self.length;
             self.tail_from = self.length;
         }
-        // In pieces, so that a single long one cannot break the bound.
+        // Written in chunks, so that one long output cannot exceed the limit.
         for piece in tail.chunks(usize::try_from(self.kept.max(1)).unwrap_or(usize::MAX)) {
             self.write(piece)?;
             if self.length - self.tail_from >= 2 * self.kept {
@@ -66,7 +66,7 @@ impl BoundedLog {
         self.left_out
     }
 
-    /// Brings the file down to its final size.
+    /// Shortens the file to its final size.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.length - self.tail_from > self.kept {
             self.shorten()?;
@@ -80,7 +80,7 @@ impl BoundedLog {
         Ok(())
     }
 
-    /// Drops all but the last bytes of the end part.
+    /// Drops all but the last `kept` bytes of the end part and updates the note.
     fn shorten(&mut self) -> io::Result<()> {
         let from = self.length - self.kept;
         let mut kept = vec![0; usize::try_from(self.kept).map_err(io::Error::other)?];

@@ -1,4 +1,5 @@
-//! Directories that hold nothing: git does not keep them, so no check may rest on them.
+//! Removes empty directories for the duration of a check: git does not store them, so no check may
+//! depend on them.
 
 #[cfg(test)]
 mod tests;
@@ -12,19 +13,19 @@ use std::path::{Path, PathBuf};
 
 use crate::git::{Git, GitError};
 
-/// Empty directories that are gone until the value is.
+/// Empty directories that are removed until this value is dropped.
 #[derive(Debug, Default)]
-pub struct SetAside {
-    /// With what they allowed to whom; the outer ones last.
+pub struct RemovedEmptyDirs {
+    /// Paths with their permissions; outer directories come last.
     removed: Vec<(PathBuf, Permissions)>,
-    /// What git ignores; what is in there is left alone, too.
+    /// Directories that git ignores; nothing in them is removed.
     ignored: BTreeSet<PathBuf>,
 }
 
-#[expect(clippy::disallowed_methods, reason = "these hold nothing that could be torn or lost")]
-impl Drop for SetAside {
+#[expect(clippy::disallowed_methods, reason = "empty directories cannot be torn or lost")]
+impl Drop for RemovedEmptyDirs {
     fn drop(&mut self) {
-        // The next task may want to put something there. Nothing was in them, so nothing is lost.
+        // The next task may want to write there. The directories were empty, so nothing is lost.
         for (dir, permissions) in self.removed.iter().rev() {
             if fs::create_dir(dir).is_ok() {
                 fs::set_permissions(dir, permissions.clone()).ok();
@@ -33,22 +34,26 @@ impl Drop for SetAside {
     }
 }
 
-/// Removes the directories of a worktree that hold nothing, for a while; one path is left alone, and
-/// so is what git ignores.
-pub fn set_aside(git: &Git, except: &str) -> Result<SetAside, GitError> {
-    let found = directories(git, except, &[])?;
-    let mut aside = SetAside::default();
+/// Removes the empty directories of a worktree until the result is dropped, except below one path
+/// and below ignored directories.
+pub fn remove_empty_dirs(git: &Git, except: &str) -> Result<RemovedEmptyDirs, GitError> {
+    let found = list_untracked_dirs(git, except, &[])?;
+    let mut removed = RemovedEmptyDirs::default();
     if !found.is_empty() {
-        aside.ignored = directories(git, except, &["--ignored"])?;
+        removed.ignored = list_untracked_dirs(git, except, &["--ignored"])?;
     }
     for dir in &found {
-        aside.clear(dir);
+        removed.remove_if_empty(dir);
     }
-    Ok(aside)
+    Ok(removed)
 }
 
-/// Lists the directories of which git knows nothing, the outermost of each.
-fn directories(git: &Git, except: &str, more: &[&str]) -> Result<BTreeSet<PathBuf>, GitError> {
+/// Lists the untracked directories, only the outermost of each.
+fn list_untracked_dirs(
+    git: &Git,
+    except: &str,
+    more: &[&str],
+) -> Result<BTreeSet<PathBuf>, GitError> {
     let words = ["ls-files", "--others", "--directory", "--exclude-standard", "-z"];
     let except = format!(":(exclude,top){except}");
     let listed = git.run(&[&words[..], more, &["--", ":(top)", &except]].concat())?.stdout;
@@ -56,17 +61,17 @@ fn directories(git: &Git, except: &str, more: &[&str]) -> Result<BTreeSet<PathBu
     Ok(names.map(|name| git.dir().join(OsStr::from_bytes(name))).collect())
 }
 
-impl SetAside {
-    /// Returns the paths, the outer ones last.
+impl RemovedEmptyDirs {
+    /// Returns the removed paths; outer directories come last.
     pub fn paths(&self) -> impl DoubleEndedIterator<Item = &Path> {
         self.removed.iter().map(|(dir, _)| dir.as_path())
     }
 
-    /// Removes a directory and those in it, as far as there is nothing in them.
+    /// Removes a directory and its subdirectories as far as they are empty.
     ///
-    /// What cannot be read or removed stays, as what it is to git: something that is there.
-    #[expect(clippy::disallowed_methods, reason = "these hold nothing that could be torn or lost")]
-    fn clear(&mut self, dir: &Path) {
+    /// A directory that cannot be read or removed stays.
+    #[expect(clippy::disallowed_methods, reason = "empty directories cannot be torn or lost")]
+    fn remove_if_empty(&mut self, dir: &Path) {
         let Ok(entries) = fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>)
         else {
             return;
@@ -78,12 +83,12 @@ impl SetAside {
         }
         for entry in entries {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.clear(&entry.path());
+                self.remove_if_empty(&entry.path());
             }
         }
-        let Ok(about) = fs::metadata(dir) else { return };
+        let Ok(metadata) = fs::metadata(dir) else { return };
         if fs::remove_dir(dir).is_ok() {
-            self.removed.push((dir.to_path_buf(), about.permissions()));
+            self.removed.push((dir.to_path_buf(), metadata.permissions()));
         }
     }
 }

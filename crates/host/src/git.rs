@@ -1,15 +1,15 @@
-//! The `git` program, called in one way.
+//! Runs the `git` program, always in the same way.
 //!
-//! Every call names its directory, runs with prompts, pagers and the file-system monitor off, takes
-//! no object for another, and has those variables removed that would point git at another
-//! repository. Output is taken as bytes in machine formats; nothing parses git's English.
+//! Every call names its directory and switches off prompts, pagers, the file-system monitor and
+//! object replacement. Environment variables that would point git at another repository are
+//! removed. Output is read as bytes in machine formats; nothing parses git's English messages.
 
-pub(crate) mod flagged;
-pub(crate) mod index;
-mod layout;
-mod leftovers;
+mod git_dirs;
+pub(crate) mod in_process;
+pub(crate) mod index_flags;
 pub(crate) mod locks;
-pub(crate) mod plain;
+pub(crate) mod private_index;
+mod process_files;
 mod refs;
 mod worktrees;
 
@@ -22,16 +22,16 @@ use std::thread;
 
 use thiserror::Error;
 
-use layout::Layout;
+use git_dirs::GitDirs;
 
-pub(crate) use layout::is_hash;
+pub(crate) use git_dirs::is_hash;
 
 pub use refs::Refs;
 pub(crate) use worktrees::is_below;
-pub use worktrees::{Worktree, parse_names, parse_worktrees};
+pub use worktrees::{GitWorktree, parse_names, parse_worktrees};
 
-/// Variables that would redirect git away from the directory we chose.
-const SCRUBBED: &[&str] = &[
+/// Environment variables that would redirect git away from the chosen directory.
+const REDIRECTING_VARIABLES: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -43,15 +43,15 @@ const SCRUBBED: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// What we rely on in whatever git tells us.
-const USUAL: &[&str] =
+/// Settings that every call overrides because our parsers rely on them.
+const FIXED_SETTINGS: &[&str] =
     &["core.fsmonitor=false", "core.quotePath=false", "status.showUntrackedFiles=normal"];
 
-/// The variable with which git takes each object for what it is, whatever `git replace` was told.
+/// The variable that makes git ignore `git replace`, so that each object is read as it is.
 pub const NO_REPLACE_VARIABLE: &str = "GIT_NO_REPLACE_OBJECTS";
 
-/// What our own steps need: no hooks, nothing in submodules, no housekeeping in the background, and
-/// objects and references on the disk before the journal says so.
+/// Settings for mow's own steps: no hooks, no recursion into submodules, no background maintenance,
+/// and objects and refs synced to disk before the journal records them.
 const PLUMBING: &[&str] = &[
     "core.hooksPath=/dev/null",
     "submodule.recurse=false",
@@ -62,8 +62,8 @@ const PLUMBING: &[&str] = &[
     "core.commentChar=#",
 ];
 
-/// Without its program a repository that uses Git LFS could not be checked out at all. Its pointers
-/// are small texts, which stay as they are then.
+/// Settings for machines without the `git-lfs` program. Without them, git could not check out a
+/// repository that uses Git LFS at all. The pointers are small text files and stay as they are.
 const WITHOUT_LFS: &[&str] = &[
     "filter.lfs.required=false",
     "filter.lfs.process=",
@@ -71,16 +71,16 @@ const WITHOUT_LFS: &[&str] = &[
     "filter.lfs.smudge=",
 ];
 
-/// Why git gave no answer.
+/// The reason why a call of git failed.
 #[derive(Debug, Error)]
 pub enum GitError {
     /// The program could not be started.
     #[error("cannot run git")]
     Start {
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Git itself refused or failed.
+    /// Git ran and exited with an error.
     #[error("git {command} failed: {message}")]
     Failed {
         /// The arguments, for the message.
@@ -92,74 +92,75 @@ pub enum GitError {
     },
 }
 
-/// What git answered.
+/// The result of one call of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct GitOutput {
     /// Whether the exit code was zero.
     pub success: bool,
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// Standard output.
+    /// Raw bytes that git wrote to standard output.
     pub stdout: Vec<u8>,
-    /// Standard error.
+    /// Raw bytes that git wrote to standard error.
     pub stderr: Vec<u8>,
 }
 
-impl Answer {
+impl GitOutput {
     /// Returns standard output as text, without the final line ending.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches(['\n', '\r']).to_owned()
     }
 
-    /// Returns what git complained about, or else what it said, as one line without its hints.
-    pub fn complaint(&self) -> String {
+    /// Returns standard error, or standard output when that is empty, as one line without hints.
+    pub fn error_line(&self) -> String {
         let line = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).into_owned();
             let lines = text.lines().map(str::trim);
-            let said = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
-            said.collect::<Vec<_>>().join(" ")
+            let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+            kept.collect::<Vec<_>>().join(" ")
         };
         let stderr = line(&self.stderr);
         if stderr.is_empty() { line(&self.stdout) } else { stderr }
     }
 }
 
-/// Git in one directory.
+/// A directory to run git in, with settings and variables for these calls.
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
-    /// Whether that is the top of a worktree, so that nothing above it counts.
-    only_top: bool,
-    /// Settings for this call alone, as `-c` takes them.
+    /// Whether `dir` is the top of a worktree, so that no directory above it is searched for a
+    /// repository.
+    is_top_only: bool,
+    /// Extra settings, in the form that `-c` takes.
     settings: Vec<&'static str>,
-    /// Variables for this call alone.
+    /// Extra environment variables.
     env: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
-    /// Names the directory that git works in.
+    /// Creates a value that runs git in a directory.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), only_top: false, settings: Vec::new(), env: Vec::new() }
+        Self { dir: dir.into(), is_top_only: false, settings: Vec::new(), env: Vec::new() }
     }
 
-    /// Names a directory that is the top of a worktree, and nothing above it.
+    /// Creates a value for the top directory of a worktree; git never searches above it.
     ///
-    /// A phase's worktree lies inside the main one: if its link to the repository is gone, git
-    /// would take the main worktree for it, and act on the user's files.
+    /// A phase's worktree lies inside the main one. If its link to the repository is gone, git
+    /// would otherwise find the main worktree and act on the user's files.
     pub fn at_top(dir: &Path) -> Self {
         let top = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
         let above = top.parent().unwrap_or(&top).as_os_str().to_owned();
-        let git = Self { only_top: true, ..Self::new(&top) };
+        let git = Self { is_top_only: true, ..Self::new(&top) };
         git.with_env("GIT_CEILING_DIRECTORIES", above)
     }
 
-    /// Returns the same for our own steps, in which no hook of the user takes part.
+    /// Returns a copy for mow's own steps, which run no user hooks.
     #[must_use]
     pub fn plumbing(&self) -> Self {
         Self { settings: PLUMBING.to_vec(), ..self.clone() }
     }
 
-    /// Returns the same with one more variable.
+    /// Returns a copy with one more environment variable.
     #[must_use]
     pub fn with_env(&self, name: &'static str, value: impl Into<OsString>) -> Self {
         let mut git = self.clone();
@@ -172,20 +173,24 @@ impl Git {
         &self.dir
     }
 
-    /// Returns where the repository lies, if that can be read without git.
-    fn layout(&self) -> Option<Layout> {
-        Layout::find(&self.dir, self.only_top)
+    /// Returns the repository's directories if they can be found without git.
+    fn git_dirs(&self) -> Option<GitDirs> {
+        GitDirs::find(&self.dir, self.is_top_only)
     }
 
-    /// Runs git and returns whatever it answered, also when it failed.
-    pub fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
+    /// Runs git and returns its output, also when git failed.
+    pub fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<GitOutput, GitError> {
         self.ask_with(args, b"")
     }
 
-    /// Runs git with something to read, and returns whatever it answered.
-    pub fn ask_with<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Answer, GitError> {
+    /// Runs git with standard input and returns its output, also when git failed.
+    pub fn ask_with<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &[u8],
+    ) -> Result<GitOutput, GitError> {
         let output = self.output(args, input).map_err(|source| GitError::Start { source })?;
-        Ok(Answer {
+        Ok(GitOutput {
             success: output.status.success(),
             code: output.status.code(),
             stdout: output.stdout,
@@ -193,20 +198,24 @@ impl Git {
         })
     }
 
-    /// Runs git and takes a failure for an error.
-    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Answer, GitError> {
+    /// Runs git and returns an error when git failed.
+    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<GitOutput, GitError> {
         self.run_with(args, b"")
     }
 
-    /// Runs git with something to read, and takes a failure for an error.
-    pub fn run_with<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Answer, GitError> {
+    /// Runs git with standard input and returns an error when git failed.
+    pub fn run_with<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &[u8],
+    ) -> Result<GitOutput, GitError> {
         let answer = self.ask_with(args, input)?;
         if answer.success {
             return Ok(answer);
         }
-        let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
-        let message = answer.complaint();
-        Err(GitError::Failed { command: words.join(" "), code: answer.code, message })
+        let arg_texts: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+        let message = answer.error_line();
+        Err(GitError::Failed { command: arg_texts.join(" "), code: answer.code, message })
     }
 
     fn output<S: AsRef<OsStr>>(
@@ -220,10 +229,11 @@ impl Git {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let mut stdin = child.stdin.take().expect("its input is piped");
-        // Git may answer before it has read all, and then both would wait for each other.
+        let mut stdin = child.stdin.take().expect("standard input is piped");
+        // Git may write output before it has read all input; without a thread, both sides would
+        // wait for each other.
         thread::scope(|scope| {
-            // Git says itself what it could not read.
+            // If git cannot read the input, its own error message says so.
             scope.spawn(move || stdin.write_all(input).ok());
             child.wait_with_output()
         })
@@ -233,15 +243,15 @@ impl Git {
     fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.dir).stdin(Stdio::null());
-        command.args(USUAL.iter().flat_map(|setting| ["-c", setting]));
+        command.args(FIXED_SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         if !has_lfs() {
             command.args(WITHOUT_LFS.iter().flat_map(|setting| ["-c", setting]));
         }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
         command.env(NO_REPLACE_VARIABLE, "1");
-        // Whoever only looks must not lock the index: agents and people use it at the same time.
+        // Read-only commands must not lock the index: agents and people use it at the same time.
         command.env("GIT_OPTIONAL_LOCKS", "0");
-        for name in SCRUBBED {
+        for name in REDIRECTING_VARIABLES {
             command.env_remove(name);
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -251,8 +261,8 @@ impl Git {
     }
 }
 
-/// Returns whether the program of Git LFS is there. Asked once: it does not come and go.
-#[expect(clippy::disallowed_methods, reason = "git will look for the program in the same way")]
+/// Returns whether the `git-lfs` program is installed. Looked up once per process.
+#[expect(clippy::disallowed_methods, reason = "git looks for the program in the same way")]
 pub(crate) fn has_lfs() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| {

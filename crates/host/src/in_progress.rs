@@ -1,36 +1,37 @@
-//! What somebody began in a worktree and did not finish: a merge, a cherry-pick, a revert, a rebase.
+//! Detects and quits unfinished git operations in a worktree: merge, cherry-pick, revert, rebase,
+//! `am`.
 
 use std::path::Path;
 
 use crate::git::{Git, GitError};
 
-/// What git keeps while it waits for a person to settle conflicts.
-const SETTLING: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer"];
-/// What it keeps of a series of commits that it puts elsewhere.
-const MOVING: [&str; 2] = ["rebase-merge", "rebase-apply"];
+/// Files that exist while git waits for a person to resolve conflicts.
+const CONFLICT_STATE: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer"];
+/// Directories that exist while git rebases or applies a series of commits.
+const REBASE_STATE: [&str; 2] = ["rebase-merge", "rebase-apply"];
 
-/// Returns whether somebody merges in a worktree, by hand, and has not finished.
+/// Returns whether a merge in this worktree is unfinished.
 pub fn is_merging(worktree: &Path) -> bool {
     let own = Git::at_top(worktree).git_dir();
     own.is_ok_and(|own| own.join("MERGE_HEAD").exists())
 }
 
-/// Returns whether anything was begun and not finished.
-pub fn is_anything(worktree: &Git) -> Result<bool, GitError> {
+/// Returns whether any operation is unfinished.
+pub fn has_operation(worktree: &Git) -> Result<bool, GitError> {
     let own = worktree.git_dir()?;
-    Ok(SETTLING.iter().chain(&MOVING).any(|name| own.join(name).exists()))
+    Ok(CONFLICT_STATE.iter().chain(&REBASE_STATE).any(|name| own.join(name).exists()))
 }
 
-/// Forgets what was begun; files, index and branch stay as they are.
-pub fn quit(worktree: &Git) -> Result<(), GitError> {
+/// Quits unfinished operations; files, index and branch stay as they are.
+pub fn quit_operation(worktree: &Git) -> Result<(), GitError> {
     let (git, own) = (worktree.plumbing(), worktree.git_dir()?);
-    if MOVING.iter().any(|name| own.join(name).exists()) {
-        // Patches that are applied one by one look like a rebase, and git knows which it is.
+    if REBASE_STATE.iter().any(|name| own.join(name).exists()) {
+        // `git am` uses the same directory as a rebase, but each needs its own `--quit`.
         let is_applying = own.join("rebase-apply/applying").exists();
         git.run(&[if is_applying { "am" } else { "rebase" }, "--quit"])?;
     }
-    if SETTLING.iter().any(|name| own.join(name).exists()) {
-        // It forgets merges and reverts, too.
+    if CONFLICT_STATE.iter().any(|name| own.join(name).exists()) {
+        // This command also quits merges and reverts.
         git.run(&["cherry-pick", "--quit"])?;
     }
     Ok(())

@@ -1,33 +1,35 @@
-//! What acts on the world outside the planning files: the `git` program, worktrees, merges, processes.
+//! Runs everything outside the planning files: git, worktrees, merges, worker processes, shell
+//! commands and agents.
 //!
-//! Nothing here decides what is to be done, and nothing prints. Every act looks before it acts, so
-//! that it can be done again after a crash at any point. Start with [`git`] and [`process`].
+//! This crate makes no scheduling decisions and prints nothing. Every operation first checks the
+//! current state, so that it can be repeated after a crash at any point. Start with [`git`] and
+//! [`process`].
 
-#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests create files"))]
 
 pub mod agent;
 pub mod bounded_log;
 pub mod commit;
-pub mod custody;
 pub mod empty_dirs;
-pub mod follow;
+pub mod fast_forward;
 pub mod git;
 pub mod history;
 pub mod in_progress;
-pub mod life;
+pub mod life_lock;
 pub mod merge;
-pub mod own_output;
 pub mod pager;
 pub mod phase_worktree;
 pub mod probe;
 pub mod process;
-pub mod pulse;
+pub mod redirected_output;
 pub mod rescue;
-pub mod scratch;
+pub mod scratch_worktree;
 pub mod secret;
 pub mod shell;
-pub mod stop;
+pub mod stop_signal;
+pub mod stuck_detector;
 pub mod submodules;
+pub mod tamper_detection;
 
 #[cfg(test)]
 mod test_repository;

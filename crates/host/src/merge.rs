@@ -1,161 +1,164 @@
-//! Puts a phase's branch onto the reference of a run, without any checkout.
+//! Merges a phase's branch onto the target ref of a run, without any checkout.
 //!
-//! The merge is computed by `git merge-tree`, edited in a private index, and becomes visible by one
-//! compare-and-swap. Until then nothing can be seen of it, so a crash at any point is harmless:
+//! `git merge-tree` computes the merge, a private index edits it, and one compare-and-swap of the
+//! ref publishes it. Nothing is visible before the swap, so a crash at any point is harmless:
 //!
-//! | what is found                                   | what happens                     |
+//! | state found                                     | action                           |
 //! |-------------------------------------------------|----------------------------------|
-//! | the target has the commit with these trailers   | nothing, it is merged            |
-//! | the target contains the branch                  | nothing, it is merged            |
-//! | conflicts in code                               | nothing, they are listed         |
-//! | conflicts in shared planning files              | the target's version is taken,   |
-//! |                                                 | or both are joined               |
-//! | conflicts in the phase's own folder             | the branch's version is taken    |
-//! | the target moved meanwhile                      | nothing, the caller tries again  |
+//! | the target has the commit with these trailers   | none: already merged             |
+//! | the target contains the branch                  | none: already merged             |
+//! | conflicts in code                               | none: the conflicts are listed   |
+//! | conflicts in shared planning files              | the target's version wins,       |
+//! |                                                 | or both versions are joined      |
+//! | conflicts in the phase's own folder             | the branch's version wins        |
+//! | the target moved during the merge               | none: the caller retries         |
 //!
-//! Shared planning files that the branch changed are left out, listed and kept by [`keep_left_out`].
-//! [`crate::follow`] then brings the user's branch along. A merge can be made in steps, so that its
-//! result is checked before anybody sees it: [`plan`], [`seal`], [`land`].
+//! The branch's changes to shared planning files are left out of the merge; [`keep_left_out`] saves
+//! them under a rescue ref. [`crate::fast_forward`] then updates the user's branch. [`merge`] does
+//! everything at once; [`compute`], [`create_commit`] and [`move_target`] do it in steps, so that
+//! the caller can run checks on the merge commit before it becomes visible.
 
+mod commit_and_swap;
 mod conflict;
-mod overlay;
-mod sealing;
-mod sketch;
+mod merge_trial;
+mod overlay_commit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
 use crate::commit::CommitError;
-use crate::git::index::{Entry, PrivateIndex, tree_entries};
+use crate::git::private_index::{IndexEntry, PrivateIndex, tree_entries};
 use crate::git::{Git, GitError, is_below, parse_names};
-use crate::history::{find_trailers, parse_trailers};
-use crate::rescue::{self, RescueError, Rescued};
+use crate::history::{find_commit_with_trailers, parse_trailers};
+use crate::rescue::{self, RescueError, RescueRef};
 
-use conflict::{Found, merge_tree};
-use sealing::{commit_tree, swap};
+use commit_and_swap::{commit_tree, swap_ref};
+use conflict::{ConflictVersions, merge_tree};
 
-pub use conflict::{Conflict, Kind};
-pub use overlay::{Overlaid, advance, overlay};
-pub use sketch::{glimpse, sketch};
+pub use conflict::{Conflict, ConflictKind};
+pub use merge_trial::{trial_commit, try_merge};
+pub use overlay_commit::{OverlayCommit, commit_overlay, move_target_to_overlay};
 
-/// The trailers that make a merge known begin with this.
+/// Prefix of the commit trailers by which an earlier merge is recognised.
 const OUR_TRAILERS: &str = "Mow-";
 const PLAIN_FILE: &str = "100644";
 
-/// What commits of left out files begin with.
-pub const LEFT_OUT: &str = "Left out of the merge of ";
+/// Start of the subject of commits that hold files left out of a merge.
+pub const LEFT_OUT_SUBJECT: &str = "Left out of the merge of ";
 
-/// Joins the base, ours and theirs of a file in conflict; `None` where only a person can.
-pub type Join = fn(&str, [&[u8]; 3]) -> Option<Vec<u8>>;
+/// Joins the base, ours and theirs versions of the conflicting file at a path.
+///
+/// Returns `None` when only a person can resolve the conflict.
+pub type JoinFn = fn(&str, [&[u8]; 3]) -> Option<Vec<u8>>;
 
-/// A branch to merge.
+/// A branch to merge, and the rules for files with a fixed owner.
 #[derive(Clone, Debug)]
-pub struct Merge {
-    /// The reference to merge onto, `refs/mow/run/<id>/target`.
+pub struct MergeJob {
+    /// The target ref to merge onto, `refs/mow/run/<id>/target`.
     pub run_ref: String,
-    /// The commit to merge.
+    /// The tip of the branch to merge.
     pub branch_commit: String,
-    /// The message, with its trailers.
+    /// The message of the merge commit, with its trailers.
     pub message: String,
-    /// Files and directories that are taken from the target whatever the branch did to them.
+    /// Files and directories that always keep the target's version.
     pub keep_from_ours: Vec<String>,
-    /// The directory inside those that comes from the branch nevertheless.
+    /// The phase's own directory inside `keep_from_ours`; here the branch's version wins.
     pub own: Option<String>,
-    /// Files that go into the merge with these contents.
+    /// Files to write into the merge, as path and content.
     pub overlay: Vec<(String, Vec<u8>)>,
-    /// Joins files in conflict that have no owner.
-    pub join: Option<Join>,
+    /// Resolves conflicts in files that neither list above covers.
+    pub join: Option<JoinFn>,
 }
 
-/// What is known of a branch whose commits were all made while the target was watched.
+/// The changes of a branch, known from watching all its commits; saves asking git for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Where the target stands that contains none of these commits, but what they build on. Nothing
-    /// else is known when it stands anywhere else.
+pub struct KnownChanges {
+    /// The target commit at which this holds: it contains the base of the branch's commits and none
+    /// of them. The other field is ignored when the target is at another commit.
     pub target: String,
-    /// All files that the commits changed.
+    /// Every file that the branch's commits changed.
     pub touched: Vec<String>,
 }
 
-/// A merge that can be made.
+/// A computed merge that can be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ready {
-    /// The target as it was.
+pub struct ReadyMerge {
+    /// The target commit that the merge was computed on.
     pub ours: String,
-    /// The branch.
+    /// The branch's commit.
     pub theirs: String,
-    /// What comes of both.
+    /// The merged tree.
     pub tree: String,
-    /// The files of which the branch's version did not go in.
+    /// Files whose version from the branch is not in the merge.
     pub left_out: Vec<String>,
 }
 
-/// What is known of a merge before it is made.
+/// The result of computing a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Planned {
-    /// It can be made.
-    Ready(Ready),
-    /// It was merged before, or it conflicts: there is nothing to make.
-    Not(MergeOutcome),
+pub enum MergeComputation {
+    /// The merge has no open conflicts and can be committed.
+    Ready(ReadyMerge),
+    /// There is nothing to commit: the branch is already merged, or it conflicts.
+    Final(MergeOutcome),
 }
 
-/// What came of a merge.
+/// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// The target stands at this commit now.
+    /// The target ref points to the merge now.
     Merged {
-        /// The merge.
+        /// The merge commit.
         commit: String,
-        /// The files of which the branch's version did not go in.
+        /// Files whose version from the branch is not in the merge.
         left_out: Vec<String>,
     },
-    /// It was merged before.
+    /// The branch was merged earlier; nothing was changed.
     AlreadyMerged {
-        /// The merge, or else the target.
+        /// The earlier merge commit, or the target commit if the branch was fast-forwarded into it.
         commit: String,
-        /// Whether the target contains all of the branch; if not, the branch grew since.
-        whole: bool,
+        /// Whether the target contains the branch's tip; false if the branch got commits since.
+        is_complete: bool,
     },
-    /// It cannot be merged; nothing was changed.
+    /// The branch conflicts with the target; nothing was changed.
     Conflict {
-        /// What is in conflict.
+        /// The conflicting files that no rule resolves.
         files: Vec<Conflict>,
     },
-    /// The target moved while the merge was made; nothing was changed.
+    /// The target ref moved during the merge; nothing was changed.
     Moved,
 }
 
-/// Why a merge could not be tried.
+/// A failure that prevented computing or committing a merge.
 #[derive(Debug, Error)]
 pub enum MergeError {
-    /// Git failed.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// There is no such commit or reference.
-    #[error("{name} is no commit")]
+    /// A name resolves to no commit.
+    #[error("{name} is not a commit")]
     NoCommit {
-        /// The name that was given.
+        /// The name as the caller gave it.
         name: String,
     },
-    /// Git does not know in whose name to commit.
+    /// Git has no author name or email to commit with.
     #[error(transparent)]
     Identity(#[from] CommitError),
-    /// The user signs commits, and that did not work.
-    #[error("the merge could not be signed, as commit.gpgSign wants: {said}")]
-    Unsigned {
-        /// What git said.
-        said: String,
+    /// The user has `commit.gpgSign` set, and signing failed.
+    #[error("the merge commit could not be signed, which commit.gpgSign requires: {message}")]
+    SigningFailed {
+        /// Git's error output.
+        message: String,
     },
 }
 
-/// Merges a branch onto a run's reference.
-pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
-    match plan(git, merge)? {
-        Planned::Not(outcome) => Ok(outcome),
-        Planned::Ready(ready) => {
-            let commit = seal(git, merge, &ready)?;
-            if !land(git, merge, &ready, &commit)? {
+/// Merges a branch onto a run's target ref.
+pub fn merge(git: &Git, job: &MergeJob) -> Result<MergeOutcome, MergeError> {
+    match compute(git, job)? {
+        MergeComputation::Final(outcome) => Ok(outcome),
+        MergeComputation::Ready(ready) => {
+            let commit = create_commit(git, job, &ready)?;
+            if !move_target(git, job, &ready, &commit)? {
                 return Ok(MergeOutcome::Moved);
             }
             Ok(MergeOutcome::Merged { commit, left_out: ready.left_out })
@@ -163,95 +166,113 @@ pub fn merge(git: &Git, merge: &Merge) -> Result<MergeOutcome, MergeError> {
     }
 }
 
-/// Finds out what a merge comes to. Nothing can be seen of it but objects.
-pub fn plan(git: &Git, merge: &Merge) -> Result<Planned, MergeError> {
-    plan_knowing(git, merge, None)
+/// Computes a merge. This writes git objects, but changes no ref.
+pub fn compute(git: &Git, job: &MergeJob) -> Result<MergeComputation, MergeError> {
+    compute_with_known_changes(git, job, None)
 }
 
-/// The same, where something is known of the branch.
-pub fn plan_knowing(
+/// Like [`compute`], with `known` saving git calls while it applies to the current target.
+pub fn compute_with_known_changes(
     git: &Git,
-    merge: &Merge,
-    known: Option<&Known>,
-) -> Result<Planned, MergeError> {
+    job: &MergeJob,
+    known: Option<&KnownChanges>,
+) -> Result<MergeComputation, MergeError> {
     let git = &git.plumbing();
-    let ours = commit_of(git, &merge.run_ref)?;
+    let ours = commit_of(git, &job.run_ref)?;
     match known.filter(|known| known.target == ours) {
-        Some(known) => combine(git, merge, (ours, merge.branch_commit.clone()), Some(known)),
-        None => plan_asking(git, merge, ours),
+        Some(known) => merge_commits(git, job, (ours, job.branch_commit.clone()), Some(known)),
+        None => compute_for_target(git, job, ours),
     }
 }
 
-fn plan_asking(git: &Git, merge: &Merge, ours: String) -> Result<Planned, MergeError> {
-    let theirs = commit_of(git, &merge.branch_commit)?;
-    if let Some(commit) = merged_before(git, merge, &ours, &theirs)? {
-        let whole = git.is_ancestor(&theirs, &ours)?;
-        return Ok(Planned::Not(MergeOutcome::AlreadyMerged { commit, whole }));
-    }
-    combine(git, merge, (ours, theirs), None)
-}
-
-/// Merges two commits, of which the target does not contain the other.
-fn combine(
+fn compute_for_target(
     git: &Git,
-    merge: &Merge,
+    job: &MergeJob,
+    ours: String,
+) -> Result<MergeComputation, MergeError> {
+    let theirs = commit_of(git, &job.branch_commit)?;
+    if let Some(commit) = merged_before(git, job, &ours, &theirs)? {
+        let is_complete = git.is_ancestor(&theirs, &ours)?;
+        return Ok(MergeComputation::Final(MergeOutcome::AlreadyMerged { commit, is_complete }));
+    }
+    merge_commits(git, job, (ours, theirs), None)
+}
+
+/// Merges two commits; the target (`ours`) does not contain `theirs`.
+fn merge_commits(
+    git: &Git,
+    job: &MergeJob,
     (ours, theirs): (String, String),
-    known: Option<&Known>,
-) -> Result<Planned, MergeError> {
+    known: Option<&KnownChanges>,
+) -> Result<MergeComputation, MergeError> {
     let merged = merge_tree(git, &ours, &theirs)?;
     failpoint::reach("merge.tree.made");
-    let has_a_say = match known {
-        Some(known) => merge.is_wanted_otherwise(&known.touched),
-        None => merge.has_a_say(git, &ours, &theirs)?,
+    let needs_edit = match known {
+        Some(known) => job.needs_edit_for(&known.touched),
+        None => job.needs_edit(git, &ours, &theirs)?,
     };
-    if merged.conflicts.is_empty() && !has_a_say {
-        let ready = Ready { ours, theirs, tree: merged.tree, left_out: Vec::new() };
-        return Ok(Planned::Ready(ready));
+    if merged.conflicts.is_empty() && !needs_edit {
+        let ready = ReadyMerge { ours, theirs, tree: merged.tree, left_out: Vec::new() };
+        return Ok(MergeComputation::Ready(ready));
     }
-    let (settled, open): (Vec<Found>, Vec<Found>) =
-        merged.conflicts.into_iter().partition(|found| merge.settles(&found.conflict.path));
-    let (joined, open) = merge.join_all(git, open)?;
-    if !open.is_empty() {
-        return Ok(Planned::Not(MergeOutcome::Conflict { files: open }));
+    let (resolvable, unresolved): (Vec<ConflictVersions>, Vec<ConflictVersions>) =
+        merged.conflicts.into_iter().partition(|conflict| job.can_resolve(&conflict.conflict.path));
+    let (joined, unresolved) = job.join_all(git, unresolved)?;
+    if !unresolved.is_empty() {
+        return Ok(MergeComputation::Final(MergeOutcome::Conflict { files: unresolved }));
     }
-    let settled: Vec<_> = settled.into_iter().map(|found| found.conflict).collect();
-    let tree = merge.settle(git, [&ours, &theirs, &merged.tree], (&settled, joined))?;
-    merge.ready(git, ours, theirs, tree).map(Planned::Ready)
+    let resolvable: Vec<_> = resolvable.into_iter().map(|conflict| conflict.conflict).collect();
+    let tree = job.edit_tree(git, [&ours, &theirs, &merged.tree], (&resolvable, joined))?;
+    job.with_left_out(git, ours, theirs, tree).map(MergeComputation::Ready)
 }
 
-/// Takes a tree in which somebody settled the conflicts with `ours` for the result; what has an owner
-/// comes from the owner nevertheless.
-pub fn settled(git: &Git, merge: &Merge, ours: &str, tree: &str) -> Result<Ready, MergeError> {
+/// Builds a merge from a tree in which the conflicts with `ours` have been resolved.
+///
+/// Files with a fixed owner still get the owner's version, whatever the tree holds.
+pub fn from_resolved_tree(
+    git: &Git,
+    job: &MergeJob,
+    ours: &str,
+    tree: &str,
+) -> Result<ReadyMerge, MergeError> {
     let git = &git.plumbing();
-    let theirs = commit_of(git, &merge.branch_commit)?;
-    let tree = merge.settle(git, [ours, &theirs, tree], (&[], Vec::new()))?;
-    merge.ready(git, ours.to_owned(), theirs, tree)
+    let theirs = commit_of(git, &job.branch_commit)?;
+    let tree = job.edit_tree(git, [ours, &theirs, tree], (&[], Vec::new()))?;
+    job.with_left_out(git, ours.to_owned(), theirs, tree)
 }
 
-/// Makes the commit of a merge, which nobody can see yet.
-pub fn seal(git: &Git, merge: &Merge, ready: &Ready) -> Result<String, MergeError> {
+/// Creates the merge commit. No ref points to it yet.
+pub fn create_commit(git: &Git, job: &MergeJob, ready: &ReadyMerge) -> Result<String, MergeError> {
     let git = &git.plumbing();
-    let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &merge.message)?;
+    let commit = commit_tree(git, &ready.tree, &[&ready.ours, &ready.theirs], &job.message)?;
     failpoint::reach("merge.commit.made");
     Ok(commit)
 }
 
-/// Moves the reference to the merge, if it still is where it was; returns whether it was.
-pub fn land(git: &Git, merge: &Merge, ready: &Ready, commit: &str) -> Result<bool, MergeError> {
-    let moved = swap(&git.plumbing(), &merge.run_ref, (&ready.ours, commit), "mow: merge")?;
+/// Moves the target ref to the merge commit, unless the ref moved since; returns whether it did.
+pub fn move_target(
+    git: &Git,
+    job: &MergeJob,
+    ready: &ReadyMerge,
+    commit: &str,
+) -> Result<bool, MergeError> {
+    let moved = swap_ref(&git.plumbing(), &job.run_ref, (&ready.ours, commit), "mow: merge")?;
     if moved {
         failpoint::reach("merge.ref.moved");
     }
     Ok(moved)
 }
 
-/// Keeps what was left out of a merge, as a commit on top of it; `None` when that is nothing.
+/// Saves the files left out of a merge in a commit on top of `merged`, under a rescue ref.
+///
+/// `name` is the rescue name, `branch` the commit with the files. Returns `None` if the list is
+/// empty.
 pub fn keep_left_out(
     git: &Git,
     (name, branch): (&str, &str),
     merged: &str,
     left_out: &[String],
-) -> Result<Option<Rescued>, RescueError> {
+) -> Result<Option<RescueRef>, RescueError> {
     let git = &git.plumbing();
     let paths: Vec<&str> = left_out.iter().map(String::as_str).collect();
     if paths.is_empty() {
@@ -264,35 +285,39 @@ pub fn keep_left_out(
     let index = PrivateIndex::empty(git)?;
     index.read_tree(merged)?;
     index.edit(&removed, &set)?;
-    rescue::keep_tree(git, name, (&index.write_tree()?, merged), &format!("{LEFT_OUT}{name}"))
-        .map(Some)
+    rescue::keep_tree(
+        git,
+        name,
+        (&index.write_tree()?, merged),
+        &format!("{LEFT_OUT_SUBJECT}{name}"),
+    )
+    .map(Some)
 }
 
-impl Merge {
-    /// Returns whether a file belongs to the branch.
+impl MergeJob {
+    /// Returns whether a file is in the phase's own directory.
     pub fn is_own(&self, path: &str) -> bool {
         self.own.as_deref().is_some_and(|own| is_below(path.as_bytes(), own.as_bytes()))
     }
 
-    fn is_kept(&self, path: &str) -> bool {
+    fn is_kept_from_target(&self, path: &str) -> bool {
         !self.is_own(path)
             && self.keep_from_ours.iter().any(|prefix| is_below(path.as_bytes(), prefix.as_bytes()))
     }
 
-    /// Returns whether a conflict in this file has an answer.
-    fn settles(&self, path: &str) -> bool {
-        self.is_own(path) || self.is_kept(path)
+    /// Returns whether a rule decides which side wins a conflict in this file.
+    fn can_resolve(&self, path: &str) -> bool {
+        self.is_own(path) || self.is_kept_from_target(path)
     }
 
-    /// Returns whether a merge of a branch that changed these files is not as git makes it: some of
-    /// them are kept, or an overlay is laid on top.
-    fn is_wanted_otherwise(&self, changed: &[String]) -> bool {
-        !self.overlay.is_empty() || changed.iter().any(|path| self.is_kept(path))
+    /// Returns whether git's merge result must be edited for a branch that changed these files:
+    /// some keep the target's version, or there is an overlay.
+    fn needs_edit_for(&self, changed: &[String]) -> bool {
+        !self.overlay.is_empty() || changed.iter().any(|path| self.is_kept_from_target(path))
     }
 
-    /// Returns whether anything of the result is not as git merges it, as far as git can tell what
-    /// the branch changed.
-    fn has_a_say(&self, git: &Git, ours: &str, theirs: &str) -> Result<bool, GitError> {
+    /// Returns whether git's merge result must be edited; asks git which files the branch changed.
+    fn needs_edit(&self, git: &Git, ours: &str, theirs: &str) -> Result<bool, GitError> {
         let since = format!("{ours}...{theirs}");
         let mut args = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames", "-z"];
         args.extend(["--no-ext-diff", &since, "--"]);
@@ -301,18 +326,19 @@ impl Merge {
             return Ok(!self.overlay.is_empty());
         }
         let answer = git.ask(&args)?;
-        // Without a common ancestor git does not say; then everything is looked at.
-        Ok(!answer.success || self.is_wanted_otherwise(&parse_names(&answer.stdout)))
+        // Without a common ancestor `git diff A...B` fails; then assume that an edit is needed.
+        Ok(!answer.success || self.needs_edit_for(&parse_names(&answer.stdout)))
     }
 
-    /// Joins the files in conflict that can be; returns the rest.
+    /// Joins the conflicting files that `join` can resolve; returns them and the remaining
+    /// conflicts.
     fn join_all(
         &self,
         git: &Git,
-        open: Vec<Found>,
-    ) -> Result<(Vec<Entry>, Vec<Conflict>), GitError> {
-        let (mut joined, mut left) = (Vec::new(), Vec::new());
-        for Found { conflict, versions } in open {
+        unresolved: Vec<ConflictVersions>,
+    ) -> Result<(Vec<IndexEntry>, Vec<Conflict>), GitError> {
+        let (mut joined, mut remaining) = (Vec::new(), Vec::new());
+        for ConflictVersions { conflict, versions } in unresolved {
             let text = |stage: usize| match versions.of(stage) {
                 Some((_, object)) => Ok(git.run(&["cat-file", "blob", object])?.stdout),
                 None => Ok(Vec::new()),
@@ -324,29 +350,33 @@ impl Merge {
                 None => None,
             };
             let (Some((_, (mode, _))), Some(bytes)) = (both, bytes) else {
-                left.push(conflict);
+                remaining.push(conflict);
                 continue;
             };
             let object = git.run_with(&["hash-object", "-w", "--stdin"], &bytes)?.text();
             let (path, mode) = (path.as_bytes().to_vec(), mode.to_owned());
-            joined.push(Entry { path, mode, object });
+            joined.push(IndexEntry { path, mode, object });
         }
-        Ok((joined, left))
+        Ok((joined, remaining))
     }
 
-    fn ready(
+    fn with_left_out(
         &self,
         git: &Git,
         ours: String,
         theirs: String,
         tree: String,
-    ) -> Result<Ready, MergeError> {
+    ) -> Result<ReadyMerge, MergeError> {
         let left_out = self.left_out(git, [&ours, &theirs, &tree])?;
-        Ok(Ready { ours, theirs, tree, left_out })
+        Ok(ReadyMerge { ours, theirs, tree, left_out })
     }
 
-    /// Returns the files of a tree that have an owner.
-    fn entries(&self, git: &Git, tree: &str) -> Result<BTreeMap<Vec<u8>, Entry>, GitError> {
+    /// Returns the files of a tree that have a fixed owner, by path.
+    fn owned_entries(
+        &self,
+        git: &Git,
+        tree: &str,
+    ) -> Result<BTreeMap<Vec<u8>, IndexEntry>, GitError> {
         let prefixes = self.keep_from_ours.iter().chain(&self.own);
         let prefixes: Vec<&str> = prefixes.map(|prefix| prefix.trim_end_matches('/')).collect();
         if prefixes.is_empty() {
@@ -356,24 +386,26 @@ impl Merge {
         Ok(entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect())
     }
 
-    /// Gives each file with an owner the owner's version, and lays the overlay on top.
-    fn settle(
+    /// Returns `merged` with the owner's version of each owned file, the joined files and the
+    /// overlay.
+    fn edit_tree(
         &self,
         git: &Git,
         [ours, theirs, merged]: [&str; 3],
-        (settled, joined): (&[Conflict], Vec<Entry>),
+        (resolvable, joined): (&[Conflict], Vec<IndexEntry>),
     ) -> Result<String, GitError> {
-        let (ours, theirs) = (self.entries(git, ours)?, self.entries(git, theirs)?);
-        let merged_entries = self.entries(git, merged)?;
-        let in_conflict: BTreeSet<&[u8]> = settled.iter().map(|c| c.path.as_bytes()).collect();
+        let (ours, theirs) = (self.owned_entries(git, ours)?, self.owned_entries(git, theirs)?);
+        let merged_entries = self.owned_entries(git, merged)?;
+        let in_conflict: BTreeSet<&[u8]> = resolvable.iter().map(|c| c.path.as_bytes()).collect();
         let (mut removed, mut set) = (Vec::new(), joined);
         let paths: BTreeSet<&Vec<u8>> =
             ours.keys().chain(theirs.keys()).chain(merged_entries.keys()).collect();
         for path in paths {
-            let wanted = if self.is_kept(&String::from_utf8_lossy(path)) {
+            let wanted = if self.is_kept_from_target(&String::from_utf8_lossy(path)) {
                 ours.get(path)
             } else if in_conflict.contains(path.as_slice()) || !is_in_either(path, &ours, &theirs) {
-                // Names that neither side knows are git's way to show a conflict.
+                // `merge-tree` marks some conflicts with invented file names, which neither side
+                // has.
                 theirs.get(path)
             } else {
                 continue;
@@ -389,7 +421,7 @@ impl Merge {
             let object = git.run_with(&args, bytes)?.text();
             let path = path.as_bytes().to_vec();
             removed.retain(|removed| *removed != path);
-            set.push(Entry { path, mode: PLAIN_FILE.to_owned(), object });
+            set.push(IndexEntry { path, mode: PLAIN_FILE.to_owned(), object });
         }
         let index = PrivateIndex::empty(git)?;
         index.read_tree(merged)?;
@@ -397,7 +429,7 @@ impl Merge {
         index.write_tree()
     }
 
-    /// Lists the files that the branch changed and whose version did not go in.
+    /// Lists the files that the branch changed and whose version is not in `tree`.
     fn left_out(
         &self,
         git: &Git,
@@ -407,21 +439,24 @@ impl Merge {
         if base.is_empty() {
             return Ok(Vec::new());
         }
-        let (base, theirs, tree) =
-            (self.entries(git, &base)?, self.entries(git, theirs)?, self.entries(git, tree)?);
+        let (base, theirs, tree) = (
+            self.owned_entries(git, &base)?,
+            self.owned_entries(git, theirs)?,
+            self.owned_entries(git, tree)?,
+        );
         let paths: BTreeSet<&Vec<u8>> = base.keys().chain(theirs.keys()).collect();
         let left_out = paths.into_iter().filter(|path| {
             theirs.get(*path) != base.get(*path) && theirs.get(*path) != tree.get(*path)
         });
         let names = left_out.map(|path| String::from_utf8_lossy(path).into_owned());
-        Ok(names.filter(|name| self.is_kept(name)).collect())
+        Ok(names.filter(|name| self.is_kept_from_target(name)).collect())
     }
 }
 
 fn is_in_either(
     path: &[u8],
-    ours: &BTreeMap<Vec<u8>, Entry>,
-    theirs: &BTreeMap<Vec<u8>, Entry>,
+    ours: &BTreeMap<Vec<u8>, IndexEntry>,
+    theirs: &BTreeMap<Vec<u8>, IndexEntry>,
 ) -> bool {
     ours.contains_key(path) || theirs.contains_key(path)
 }
@@ -430,23 +465,23 @@ fn commit_of(git: &Git, name: &str) -> Result<String, MergeError> {
     git.commit_of(name)?.ok_or_else(|| MergeError::NoCommit { name: name.to_owned() })
 }
 
-/// Returns the commit by which the branch came onto the target, if it did.
+/// Returns the commit that merged the branch into the target, if any.
 fn merged_before(
     git: &Git,
-    merge: &Merge,
+    job: &MergeJob,
     ours: &str,
     theirs: &str,
 ) -> Result<Option<String>, GitError> {
-    let last_paragraph = merge.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let last_paragraph = job.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let wanted: Vec<(&str, &str)> = parse_trailers(last_paragraph)
         .into_iter()
         .filter(|(key, _)| key.starts_with(OUR_TRAILERS))
         .collect();
     if !wanted.is_empty() {
-        // The branch's own commits carry such trailers too; they are not on the first line.
+        // The branch's own commits carry such trailers too, but are not on the first-parent line.
         let not_theirs = format!("^{theirs}");
         let which = ["--first-parent", ours, &not_theirs];
-        if let Some(commit) = find_trailers(git, &which, &wanted)? {
+        if let Some(commit) = find_commit_with_trailers(git, &which, &wanted)? {
             return Ok(Some(commit));
         }
     }

@@ -1,4 +1,4 @@
-//! Asks other programs whether they are there, and never waits for them for long.
+//! Checks whether a program is installed by asking for its version, with a time limit.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -7,35 +7,37 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How much of a program's answer is read.
+/// How many bytes of a program's answer are read.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
-/// What came of asking a program for its version.
+/// The result of asking a program for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// No such program is in the path.
-    Absent,
-    /// It answered with this line.
+pub enum ProbeResult {
+    /// The program is not in `PATH`.
+    NotFound,
+    /// The first line that the program printed.
     Version(String),
-    /// It is there and did not answer as it should; the text says how.
-    Silent(String),
+    /// The program exists but printed no version; the text says what happened, to follow the name.
+    NoVersion(String),
 }
 
 /// Runs `program --version` and waits for the answer at most as long as `wait`.
-pub fn version<S: AsRef<OsStr>>(program: S, wait: Duration) -> Probe {
-    match ask(program.as_ref(), wait) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::Absent,
-        Err(error) => Probe::Silent(format!("cannot be run: {error}")),
-        Ok(None) => Probe::Silent(format!("gave no answer within {} s", wait.as_secs_f32())),
+pub fn version<S: AsRef<OsStr>>(program: S, wait: Duration) -> ProbeResult {
+    match run_version(program.as_ref(), wait) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => ProbeResult::NotFound,
+        Err(error) => ProbeResult::NoVersion(format!("cannot be run: {error}")),
+        Ok(None) => {
+            ProbeResult::NoVersion(format!("gave no answer within {} s", wait.as_secs_f32()))
+        }
         Ok(Some(text)) => match text.lines().map(str::trim).find(|line| !line.is_empty()) {
-            Some(line) => Probe::Version(line.chars().filter(|c| !c.is_control()).collect()),
-            None => Probe::Silent("printed no version".to_owned()),
+            Some(line) => ProbeResult::Version(line.chars().filter(|c| !c.is_control()).collect()),
+            None => ProbeResult::NoVersion("printed no version".to_owned()),
         },
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "asking another program means starting it")]
-fn ask(program: &OsStr, wait: Duration) -> io::Result<Option<String>> {
+#[expect(clippy::disallowed_methods, reason = "the probe starts another program")]
+fn run_version(program: &OsStr, wait: Duration) -> io::Result<Option<String>> {
     let mut child = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -44,16 +46,16 @@ fn ask(program: &OsStr, wait: Duration) -> io::Result<Option<String>> {
         .spawn()?;
     let stdout = child.stdout.take().expect("its output is piped");
     let (sender, receiver) = mpsc::sync_channel(1);
-    // A grandchild may keep the pipe open after the program was killed; then the thread stays
-    // behind, and ends with us.
+    // A grandchild may keep the pipe open after the program was killed. Then this thread stays
+    // until the process ends.
     thread::Builder::new().name("mow-probe".to_owned()).spawn(move || {
         let mut bytes = Vec::new();
         let read = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
-        // Nobody listens any more once the time is over.
+        // The send fails if the time limit has passed.
         sender.send(read.map(|_| bytes)).ok();
     })?;
     let answer = receiver.recv_timeout(wait).ok();
-    // It has answered, or has had its time; killing one that has ended does nothing.
+    // The program has answered or used up its time; killing an ended process does nothing.
     child.kill().ok();
     child.wait()?;
     answer.map(|bytes| Ok(String::from_utf8_lossy(&bytes?).into_owned())).transpose()

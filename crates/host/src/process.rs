@@ -1,10 +1,10 @@
-//! Processes of workers: starting them, and ending everything that one of them left behind.
+//! Starts worker processes, and ends every process that a worker left behind.
 //!
-//! A worker is known by the token in its environment, which all its descendants inherit. Process
-//! numbers are used for signals only, and only together with the start time or a descriptor of the
-//! process, because the system gives numbers out again.
+//! A worker's processes are found by the token in their environment, which all descendants inherit.
+//! Process ids are used for signals only, and only together with the start time or a descriptor of
+//! the process, because the system reuses ids.
 
-#![expect(clippy::disallowed_methods, reason = "starting processes is what this is for")]
+#![expect(clippy::disallowed_methods, reason = "this module starts processes")]
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -20,119 +20,119 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::life::{self, LifeError};
+use crate::life_lock::{self, LifeLockError};
 
 #[cfg(target_os = "linux")]
 use linux as os;
-pub(crate) use os::{cpu_of_tree, this, wait_for_programs};
+pub(crate) use os::{current, tree_cpu_time, wait_for_programs};
 #[cfg(not(target_os = "linux"))]
 use other as os;
 
-/// How long to wait before looking again whether a worker has noted who it is.
-const NOTED_WITHIN: Duration = Duration::from_millis(20);
-/// How often it is looked again at the most whether everybody is gone.
-const LEFT_EVERY: Duration = Duration::from_secs(1);
+/// How often to check whether a started worker has recorded itself in its life lock.
+const HOLDER_POLL_EVERY: Duration = Duration::from_millis(20);
+/// The longest pause between two searches for leftover processes.
+const LEFTOVER_POLL_MAX: Duration = Duration::from_secs(1);
 
-/// The variable that marks all processes of one attempt.
-pub const TOKEN: &str = "MOW_TOKEN";
+/// The environment variable with the token of an attempt; all its processes have it.
+pub const TOKEN_VARIABLE: &str = "MOW_TOKEN";
 
-/// What could not be done with a process.
+/// A failure to start, find or end processes.
 #[derive(Debug, Error)]
 pub enum ProcessError {
-    /// Another worker of the attempt lives, or its lock cannot be used.
+    /// Another worker of the attempt lives, or its life lock cannot be used.
     #[error("cannot start a worker")]
-    Life(#[from] LifeError),
-    /// The log of the worker could not be opened.
+    LifeLock(#[from] LifeLockError),
+    /// The worker's log could not be opened.
     #[error("cannot open the log {path}")]
     Log {
-        /// The log.
+        /// The log file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The program could not be started.
     #[error("cannot start {exe}")]
     Start {
-        /// The program.
+        /// The worker's program.
         exe: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The system did not tell which processes there are.
-    #[error("cannot look for processes")]
-    Look {
-        /// What the system said.
+    /// The running processes could not be listed.
+    #[error("cannot list processes")]
+    List {
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Some processes did not end, although they were killed.
-    #[error("processes with {mark} do not end: {pids:?}")]
-    Left {
-        /// The variable that was looked for, with its value.
-        mark: String,
-        /// Those that are left.
+    /// Some processes still run although they were killed.
+    #[error("processes with {variable} do not end: {pids:?}")]
+    StillRunning {
+        /// The variable that the processes have, as `name=value`.
+        variable: String,
+        /// The ids of the processes.
         pids: Vec<u32>,
     },
 }
 
-/// A process, told apart from others that had or will have its number.
+/// A process id with its start time, which distinguishes it from other processes with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Started {
-    /// Its number.
+pub struct ProcessIdentity {
+    /// The process id.
     pub pid: u32,
-    /// When it started, in the system's own count; 0 when it is unknown.
+    /// The start time in the system's own unit; 0 if unknown.
     pub start_time: u64,
 }
 
-/// A worker to start.
+/// The command line and environment of a worker to start.
 #[derive(Clone, Debug)]
-pub struct StartWorker {
-    /// The program.
+pub struct WorkerCommand {
+    /// The path of the program.
     pub exe: PathBuf,
-    /// Its arguments.
+    /// The arguments, without the program name.
     pub args: Vec<String>,
-    /// Variables on top of those of this process.
+    /// Environment variables to add to those of this process.
     pub env: Vec<(String, String)>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// The file that its output is appended to; the worker keeps it short with
-    /// [`crate::own_output::OwnOutput`].
+    /// The file that the output is appended to. The worker bounds its size with
+    /// [`crate::redirected_output::RedirectedOutput`].
     pub log: PathBuf,
-    /// Its life lock, which it must take over with [`crate::life::Life::hold`].
-    pub life: PathBuf,
+    /// The life lock, which the worker must take over with [`crate::life_lock::LifeLock::hold`].
+    pub life_lock: PathBuf,
 }
 
-/// Starts a worker that outlives this process; refused while another holds the life lock.
+/// Starts a worker that outlives this process; fails while another process holds the life lock.
 ///
 /// The worker holds the lock from its first moment on.
-pub fn start_worker(start: &StartWorker) -> Result<Started, ProcessError> {
-    let log = |source| ProcessError::Log { path: start.log.clone(), source };
-    fs::create_dir_all(start.log.parent().unwrap_or(&start.log)).map_err(log)?;
-    let output = OpenOptions::new().append(true).create(true).open(&start.log).map_err(log)?;
+pub fn start_worker(worker: &WorkerCommand) -> Result<ProcessIdentity, ProcessError> {
+    let log = |source| ProcessError::Log { path: worker.log.clone(), source };
+    fs::create_dir_all(worker.log.parent().unwrap_or(&worker.log)).map_err(log)?;
+    let output = OpenOptions::new().append(true).create(true).open(&worker.log).map_err(log)?;
     let errors = output.try_clone().map_err(log)?;
-    let life = life::claim(&start.life)?;
+    let lock = life_lock::acquire(&worker.life_lock)?;
     failpoint::reach("spawn.claimed");
-    let mut command = Command::new(&start.exe);
-    command.args(&start.args).envs(start.env.iter().cloned()).current_dir(&start.cwd);
-    command.stdin(Stdio::from(life)).stdout(output).stderr(errors);
-    let failed = |source| ProcessError::Start { exe: start.exe.clone(), source };
+    let mut command = Command::new(&worker.exe);
+    command.args(&worker.args).envs(worker.env.iter().cloned()).current_dir(&worker.cwd);
+    command.stdin(Stdio::from(lock)).stdout(output).stderr(errors);
+    let failed = |source| ProcessError::Start { exe: worker.exe.clone(), source };
     let mut child = command.spawn().map_err(failed)?;
     failpoint::reach("spawn.started");
     let pid = child.id();
-    // Not reaped yet, so its number is still its own.
-    let started = Started { pid, start_time: os::start_time(pid).unwrap_or(0) };
-    // Without the thread it would stay a zombie until we end, which harms nobody.
+    // The child is not reaped yet, so its id cannot be reused.
+    let started = ProcessIdentity { pid, start_time: os::start_time(pid).unwrap_or(0) };
+    // Without this thread the child would stay a zombie until this process ends, which is harmless.
     let reaper = thread::Builder::new().name(format!("mow-reap-{pid}"));
     reaper.spawn(move || child.wait()).ok();
     Ok(started)
 }
 
-/// Makes the calling worker independent of its starter and the parent of all its descendants.
+/// Makes the calling worker a session leader and, on Linux, the subreaper of its descendants.
 ///
-/// Descendants whose own parent ended become its children, so that none can hide. Doing it again
-/// changes nothing.
+/// It no longer depends on its starter. Descendants whose parent ended become its children, so none
+/// can hide. A second call changes nothing.
 pub fn become_session_leader() -> io::Result<()> {
     match rustix::process::setsid() {
-        // The leader of a process group may not; one that leads a session already need not.
+        // `setsid` fails for a process group leader. That is fine if it leads a session already.
         Err(errno) if rustix::process::getsid(None)? != rustix::process::getpid() => {
             return Err(errno.into());
         }
@@ -143,54 +143,64 @@ pub fn become_session_leader() -> io::Result<()> {
     Ok(())
 }
 
-/// Asks one process to end; `false` when it is gone already.
-pub fn terminate(process: Started) -> io::Result<bool> {
+/// Sends SIGTERM to a process; returns `false` if it is gone already.
+pub fn terminate(process: ProcessIdentity) -> io::Result<bool> {
     os::terminate(process)
 }
 
-/// Returns whether a process was made to stand still by a signal, and lives.
-pub fn is_stopped(process: Started) -> bool {
+/// Returns whether a living process is stopped by a signal, such as SIGSTOP.
+pub fn is_stopped(process: ProcessIdentity) -> bool {
     os::is_stopped(process)
 }
 
-/// Waits until a worker is gone, ends what it left behind, and waits until that is gone too.
+/// Waits until a worker is gone, ends its leftover processes, and waits until the life lock is
+/// free.
 ///
-/// A worker that is killed cannot end what it started, and whatever that is keeps the life lock.
-/// Meant for a thread of its own, which may be left behind when the process ends.
-pub fn see_off(life: &Path, token: &str, grace: Duration) -> Result<(), ProcessError> {
-    let look = |source| ProcessError::Look { source };
-    while life::is_alive(life).map_err(look)? {
-        match life::holder(life).map_err(look)? {
+/// A killed worker cannot end the processes it started, and they keep the life lock. Call this in a
+/// thread of its own; the thread may be abandoned when the process ends.
+pub fn wait_and_end_leftovers(
+    life_lock: &Path,
+    token: &str,
+    grace: Duration,
+) -> Result<(), ProcessError> {
+    let list_failed = |source| ProcessError::List { source };
+    while life_lock::is_alive(life_lock).map_err(list_failed)? {
+        match life_lock::holder(life_lock).map_err(list_failed)? {
             Some(worker) => {
-                os::wait_end(worker).map_err(look)?;
+                os::wait_until_gone(worker).map_err(list_failed)?;
                 break;
             }
-            // It has begun and not noted itself yet.
-            None => thread::sleep(NOTED_WITHIN),
+            // The worker has started and not recorded itself yet.
+            None => thread::sleep(HOLDER_POLL_EVERY),
         }
     }
-    // What agents start need not hold the lock: some close all that they do not know.
-    end_token(token, grace)?;
-    let mut pause = NOTED_WITHIN;
-    while life::is_alive(life).map_err(look)? {
+    // Processes that agents start need not hold the lock: some close all inherited descriptors.
+    end_with_token(token, grace)?;
+    let mut pause = HOLDER_POLL_EVERY;
+    while life_lock::is_alive(life_lock).map_err(list_failed)? {
         thread::sleep(pause);
-        pause = (pause * 2).min(LEFT_EVERY);
-        // Who was becoming another program all the while was not to be seen.
-        end_token(token, grace)?;
+        pause = (pause * 2).min(LEFTOVER_POLL_MAX);
+        // A process in the middle of `exec` has no environment, so the last search may have missed
+        // it.
+        end_with_token(token, grace)?;
     }
     Ok(())
 }
 
-/// Ends all processes with this token and everything below them, but not the calling process.
+/// Ends all processes with this token and their descendants, except the calling process.
 ///
-/// They are asked first, and killed once `grace` is over. Returns how many there were.
-pub fn end_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
-    end_marked(TOKEN, token, grace)
+/// Sends SIGTERM first, and SIGKILL after `grace`. Returns how many processes there were.
+pub fn end_with_token(token: &str, grace: Duration) -> Result<usize, ProcessError> {
+    end_with_variable(TOKEN_VARIABLE, token, grace)
 }
 
-/// Does the same for all processes that have this variable with this value.
-pub(crate) fn end_marked(name: &str, value: &str, grace: Duration) -> Result<usize, ProcessError> {
-    os::end_marked(&format!("{name}={value}"), grace)
+/// Like [`end_with_token`], for all processes that have this environment variable and value.
+pub(crate) fn end_with_variable(
+    name: &str,
+    value: &str,
+    grace: Duration,
+) -> Result<usize, ProcessError> {
+    os::end_with_variable(&format!("{name}={value}"), grace)
 }
 
 #[cfg(test)]

@@ -1,99 +1,101 @@
-//! Keeps work that would otherwise be lost, under `refs/mow/rescue/<name>/<n>`.
+//! Saves work that would otherwise be lost in commits under the rescue refs
+//! `refs/mow/rescue/<name>/<n>`.
 //!
-//! A rescue is a commit on top of the worktree's last one. It is made with a private index, so
-//! neither files nor the user's index change. Its second parent, if any, holds what was staged and
-//! changed again afterwards. Doing it again finds the same rescue and makes no second one.
-//! Ignored files are neither kept nor removed, unless they lie where a commit has a file;
-//! repositories inside the worktree are left alone, and where they lie in the way nothing is done.
+//! A rescue commit has the worktree's HEAD as its parent. It is made with a private index, so
+//! neither the files nor the user's index change. Its second parent, if any, holds what was staged
+//! and changed again afterwards. Rescuing the same work twice finds the first rescue ref and makes
+//! no second one. Ignored files are neither saved nor removed, unless a commit would overwrite
+//! them. Nested repositories are left alone; where one would be overwritten, the operation fails
+//! and changes nothing.
 
-mod in_the_way;
+mod overwritten_paths;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::git::index::{Entry, PrivateIndex};
+use crate::git::private_index::{IndexEntry, PrivateIndex};
 use crate::git::{Git, GitError, locks, parse_names};
 use crate::in_progress;
 
-use in_the_way::InTheWay;
-pub use in_the_way::{ignored_in_the_way, repositories};
+use overwritten_paths::OverwrittenPaths;
+pub use overwritten_paths::{ignored_files_overwritten_by, nested_repositories};
 
-/// What the names of all rescues begin with.
-pub const PREFIX: &str = "refs/mow/rescue/";
-/// What commits of uncommitted work begin with.
-pub const UNCOMMITTED: &str = "Uncommitted work of ";
-/// How often another process may take the number that we were about to use.
+/// Prefix of all rescue refs.
+pub const RESCUE_REF_PREFIX: &str = "refs/mow/rescue/";
+/// Start of the subject of commits that hold uncommitted work.
+pub const UNCOMMITTED_SUBJECT: &str = "Uncommitted work of ";
+/// How many times to retry when another process takes the next free number first.
 const TRIES_MAX: usize = 100;
 
-/// Why work could not be kept.
+/// A failure to save work.
 #[derive(Debug, Error)]
 pub enum RescueError {
-    /// Git failed.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// Some files cannot be read, so they cannot be kept either.
-    #[error("cannot keep {paths:?} of {worktree}")]
+    /// Git cannot read some files, so they cannot be saved.
+    #[error("cannot save {paths:?} of {worktree}: git cannot read them")]
     Unreadable {
-        /// The worktree.
+        /// The worktree that holds the files.
         worktree: PathBuf,
-        /// Its files.
+        /// The unreadable files, relative to the worktree.
         paths: Vec<String>,
     },
-    /// A repository inside the worktree would be written over, and no commit of ours can hold it.
+    /// A nested repository would be overwritten, and a commit cannot hold a repository.
     #[error(
-        "in {worktree} there are repositories of their own where another commit has files: {}; move \
-         them away first", .paths.join(", ")
+        "{worktree} contains nested repositories where another commit has files: {}; move them \
+         away first", .paths.join(", ")
     )]
-    Repositories {
-        /// The worktree.
+    NestedRepositories {
+        /// The worktree that contains the repositories.
         worktree: PathBuf,
-        /// Where they are.
+        /// The repositories, relative to the worktree.
         paths: Vec<String>,
     },
-    /// No free number was found.
+    /// Other processes took the next free number every time.
     #[error("cannot find a free name below {prefix}")]
-    Crowded {
-        /// The prefix of the references.
+    NoFreeName {
+        /// The prefix of the rescue refs of this name.
         prefix: String,
     },
-    /// There is no commit to go back to.
-    #[error("no commit {commit}")]
+    /// The commit to reset to does not exist.
+    #[error("{commit} is not a commit")]
     NoCommit {
-        /// The name that was given.
+        /// The name as the caller gave it.
         commit: String,
     },
 }
 
-/// Work that is kept.
+/// A rescue ref and the commit it keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rescued {
-    /// The reference that keeps it.
+pub struct RescueRef {
+    /// The full name of the ref.
     pub name: String,
-    /// The commit that holds it.
+    /// The commit with the saved work.
     pub commit: String,
 }
 
-impl Rescued {
-    /// Returns the name by which people restore it.
+impl RescueRef {
+    /// Returns the name that `mow rescue restore` takes.
     pub fn short_name(&self) -> &str {
-        self.name.strip_prefix(PREFIX).unwrap_or(&self.name)
+        self.name.strip_prefix(RESCUE_REF_PREFIX).unwrap_or(&self.name)
     }
 }
 
-/// Keeps all that is not committed in a worktree; `None` when there is nothing.
-pub fn rescue(worktree: &Git, name: &str) -> Result<Option<Rescued>, RescueError> {
-    rescue_from(worktree, name, None)
+/// Saves all uncommitted work of a worktree; returns `None` if there is none.
+pub fn rescue_uncommitted(worktree: &Git, name: &str) -> Result<Option<RescueRef>, RescueError> {
+    rescue_for(worktree, name, None)
 }
 
-/// Keeps all that is not committed in a worktree, and ignored files that the way to a commit would
-/// write over; what cannot be kept so must not be there.
-fn rescue_from(
+/// Saves all uncommitted work of a worktree, and the ignored files that checking out `to` would
+/// overwrite. Fails if checking out `to` would overwrite a nested repository.
+fn rescue_for(
     worktree: &Git,
     name: &str,
     to: Option<&str>,
-) -> Result<Option<Rescued>, RescueError> {
+) -> Result<Option<RescueRef>, RescueError> {
     let git = worktree.plumbing();
     let head = git.commit_of("HEAD")?;
     let head_tree = match &head {
@@ -104,11 +106,11 @@ fn rescue_from(
     let staged = staged_tree(&git)?;
     add_all(&index)?;
     for commit in ["HEAD"].into_iter().chain(to) {
-        let found = InTheWay::find(index.git(), commit)?;
+        let overwritten = OverwrittenPaths::find(index.git(), commit)?;
         if to == Some(commit) {
-            found.refuse_repositories(&git)?;
+            overwritten.refuse_repositories(&git)?;
         }
-        add_files(&index, &found.files)?;
+        add_files(&index, &overwritten.files)?;
     }
     let tree = index.write_tree()?;
     let mut parents: Vec<String> = head.into_iter().collect();
@@ -119,114 +121,117 @@ fn rescue_from(
     } else if head_tree.as_deref().unwrap_or(&empty_tree(&git)?) == tree {
         return Ok(None);
     }
-    if let Some(known) = find(&git, name, &tree, &parents)? {
-        return Ok(Some(known));
+    if let Some(existing) = find_equal(&git, name, &tree, &parents)? {
+        return Ok(Some(existing));
     }
-    let message = format!("{UNCOMMITTED}{name}");
+    let message = format!("{UNCOMMITTED_SUBJECT}{name}");
     let commit = commit_tree(&git, &tree, &parents, &message)?;
     failpoint::reach("rescue.commit.made");
-    keep(&git, name, &commit).map(Some)
+    keep_commit(&git, name, &commit).map(Some)
 }
 
-/// Keeps what is in a worktree if a commit would write over ignored files of it.
-pub fn keep_ignored(
+/// Saves the work of a worktree if checking out `commit` would overwrite ignored files.
+///
+/// Returns `None` if it would not.
+pub fn rescue_before_checkout(
     worktree: &Git,
     name: &str,
     commit: &str,
-) -> Result<Option<Rescued>, RescueError> {
-    match ignored_in_the_way(worktree, commit)?.is_empty() {
+) -> Result<Option<RescueRef>, RescueError> {
+    match ignored_files_overwritten_by(worktree, commit)?.is_empty() {
         true => Ok(None),
-        false => rescue_from(worktree, name, Some(commit)),
+        false => rescue_for(worktree, name, Some(commit)),
     }
 }
 
-/// Keeps a commit from being forgotten; one that is kept under this name already is found again.
-pub fn keep(git: &Git, name: &str, commit: &str) -> Result<Rescued, RescueError> {
+/// Keeps a commit under a rescue ref, or returns the ref of this name that keeps it already.
+pub fn keep_commit(git: &Git, name: &str, commit: &str) -> Result<RescueRef, RescueError> {
     let git = git.plumbing();
-    let prefix = prefix(name);
+    let prefix = ref_prefix(name);
     for _ in 0..TRIES_MAX {
-        let known = refs(&git, name)?;
-        if let Some((reference, _)) = known.iter().find(|(_, kept)| kept == commit) {
-            return Ok(Rescued { name: reference.clone(), commit: commit.to_owned() });
+        let refs = list_refs(&git, name)?;
+        if let Some((reference, _)) = refs.iter().find(|(_, kept)| kept == commit) {
+            return Ok(RescueRef { name: reference.clone(), commit: commit.to_owned() });
         }
-        let numbers = known.iter().filter_map(|(name, _)| name.rsplit('/').next()?.parse().ok());
+        let numbers = refs.iter().filter_map(|(name, _)| name.rsplit('/').next()?.parse().ok());
         let next: u64 = numbers.max().unwrap_or(0) + 1;
         let reference = format!("{prefix}{next}");
-        // The empty old value means that it must not exist: another may be as quick.
+        // The empty old value makes git fail if the ref exists: another process may be creating it.
         let message = format!("rescue: {name}");
         let args = ["update-ref", "-m", &message, &reference, commit, ""];
         let made = git.ask(&args)?;
         if made.success {
             failpoint::reach("rescue.ref.made");
-            return Ok(Rescued { name: reference, commit: commit.to_owned() });
+            return Ok(RescueRef { name: reference, commit: commit.to_owned() });
         }
         if git.commit_of(&reference)?.is_none() {
             git.run(&args)?;
         }
     }
-    Err(RescueError::Crowded { prefix })
+    Err(RescueError::NoFreeName { prefix })
 }
 
-/// Takes a stash off the list once its work is back, and keeps it: what was staged in it may differ
-/// from what came back.
+/// Drops a stash whose work was restored, after keeping it under a rescue ref.
+///
+/// The staged version in the stash may differ from the restored files, so it must not be lost.
 pub fn drop_stash(git: &Git, name: &str, stash: &str) -> Result<(), RescueError> {
-    keep(git, name, stash)?;
+    keep_commit(git, name, stash)?;
     Ok(git.stash_drop(stash)?)
 }
 
-/// Keeps a tree as a commit on top of another; what is kept so under this name already is found again.
+/// Keeps a tree as a commit on top of `on`, or returns the equal rescue ref of this name.
 pub(crate) fn keep_tree(
     git: &Git,
     name: &str,
     (tree, on): (&str, &str),
     message: &str,
-) -> Result<Rescued, RescueError> {
+) -> Result<RescueRef, RescueError> {
     let parents = [on.to_owned()];
-    if let Some(known) = find(git, name, tree, &parents)? {
-        return Ok(known);
+    if let Some(existing) = find_equal(git, name, tree, &parents)? {
+        return Ok(existing);
     }
-    keep(git, name, &commit_tree(git, tree, &parents, message)?)
+    keep_commit(git, name, &commit_tree(git, tree, &parents, message)?)
 }
 
-/// Keeps files that git does not carry, by the names they shall have, before they are replaced.
+/// Saves files that git does not track, as path and content, before they are replaced.
 pub fn keep_files(
     git: &Git,
     name: &str,
     files: &[(String, Vec<u8>)],
-) -> Result<Option<Rescued>, RescueError> {
+) -> Result<Option<RescueRef>, RescueError> {
     let git = &git.plumbing();
     let (Some(head), false) = (git.commit_of("HEAD")?, files.is_empty()) else { return Ok(None) };
     let mut set = Vec::new();
     for (path, bytes) in files {
         let object = git.run_with(&["hash-object", "-w", "--stdin"], bytes)?.text();
-        set.push(Entry { path: path.as_bytes().to_vec(), mode: "100644".to_owned(), object });
+        set.push(IndexEntry { path: path.as_bytes().to_vec(), mode: "100644".to_owned(), object });
     }
     let index = PrivateIndex::empty(git)?;
     index.read_tree(&head)?;
     index.edit(&[], &set)?;
-    let message = format!("{UNCOMMITTED}{name}");
+    let message = format!("{UNCOMMITTED_SUBJECT}{name}");
     keep_tree(git, name, (&index.write_tree()?, &head), &message).map(Some)
 }
 
-/// Brings a worktree back to a commit, after all that this would lose has been kept.
+/// Resets a worktree and its branch to a commit, after saving everything that this would lose.
 ///
-/// That is what is not committed, and the commits of its branch that the commit does not contain.
-/// Nobody else may be at work in the worktree.
-pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>, RescueError> {
+/// That is the uncommitted work, and the commits of the branch that `commit` does not contain.
+/// No other process may work in the worktree.
+pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<RescueRef>, RescueError> {
     let git = worktree.plumbing();
     let Some(commit) = git.commit_of(commit)? else {
         return Err(RescueError::NoCommit { commit: commit.to_owned() });
     };
-    locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue_from(&git, name, Some(&commit))?.into_iter().collect();
-    in_progress::quit(&git)?;
+    locks::remove_stale_locks(&git)?;
+    let mut kept: Vec<RescueRef> = rescue_for(&git, name, Some(&commit))?.into_iter().collect();
+    in_progress::quit_operation(&git)?;
     if let Some(head) = git.commit_of("HEAD")?
         && !git.is_ancestor(&head, &commit)?
     {
-        kept.push(keep(&git, name, &head)?);
+        kept.push(keep_commit(&git, name, &head)?);
     }
-    // In this order, because the reset may change what is ignored, and ignored files are not kept:
-    // only what the rescue saw may go.
+    // Clean before the reset: the reset may change which files are ignored, and ignored files were
+    // not saved. Only files that the rescue saw may be removed.
     git.run(&["clean", "--quiet", "-d", "--force"])?;
     failpoint::reach("rescue.cleaned");
     git.run(&["reset", "--quiet", "--hard", &commit])?;
@@ -234,31 +239,32 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<Rescued>
     Ok(kept)
 }
 
-/// Puts a worktree back onto its branch and that branch back to a commit, after all that this would
-/// lose has been kept: what is not committed, and commits that would be on no branch.
+/// Checks out a worktree's branch again, at a given commit, after saving everything that this would
+/// lose: uncommitted work, and commits that would be on no branch.
 ///
-/// Files below `but`, relative to the worktree, stay as they are. Nobody else may be at work there.
-pub fn bring_back(
+/// Files below `except`, relative to the worktree, stay as they are. No other process may work in
+/// the worktree.
+pub fn restore_branch(
     worktree: &Git,
     name: &str,
     [branch, commit]: [&str; 2],
-    but: &str,
-) -> Result<Vec<Rescued>, RescueError> {
+    except: &str,
+) -> Result<Vec<RescueRef>, RescueError> {
     let git = worktree.plumbing();
-    locks::clear_stale(&git)?;
-    let mut kept: Vec<Rescued> = rescue_from(&git, name, Some(commit))?.into_iter().collect();
-    in_progress::quit(&git)?;
+    locks::remove_stale_locks(&git)?;
+    let mut kept: Vec<RescueRef> = rescue_for(&git, name, Some(commit))?.into_iter().collect();
+    in_progress::quit_operation(&git)?;
     let full = format!("refs/heads/{branch}");
     for tip in [git.commit_of("HEAD")?, git.commit_of(&full)?].into_iter().flatten() {
         if !git.is_ancestor(&tip, commit)? {
-            kept.push(keep(&git, name, &tip)?);
+            kept.push(keep_commit(&git, name, &tip)?);
         }
     }
     git.run(&["update-ref", "-m", &format!("rescue: {name}"), &full, commit])?;
     git.run(&["symbolic-ref", "HEAD", &full])?;
-    let rest = format!(":(exclude,top){but}");
+    let rest = format!(":(exclude,top){except}");
     git.run(&["reset", "--quiet"])?;
-    // Git finds fault with a path that matches nothing, as in a commit without files.
+    // `git restore` fails if a pathspec matches nothing, as in a commit without files.
     if !git.run(&["ls-files", "-z", "--", ":(top)", &rest])?.stdout.is_empty() {
         git.run(&["restore", "--worktree", "--", ":(top)", &rest])?;
     }
@@ -266,37 +272,38 @@ pub fn bring_back(
     Ok(kept)
 }
 
-fn prefix(name: &str) -> String {
-    format!("{PREFIX}{name}/")
+fn ref_prefix(name: &str) -> String {
+    format!("{RESCUE_REF_PREFIX}{name}/")
 }
 
-/// Returns the references of this name and what they keep.
-fn refs(git: &Git, name: &str) -> Result<Vec<(String, String)>, GitError> {
-    let answer = git.run(&["for-each-ref", "--format=%(refname) %(objectname)", &prefix(name)])?;
+/// Lists the rescue refs of this name with their commits.
+fn list_refs(git: &Git, name: &str) -> Result<Vec<(String, String)>, GitError> {
+    let answer =
+        git.run(&["for-each-ref", "--format=%(refname) %(objectname)", &ref_prefix(name)])?;
     let lines = answer.text();
     let pairs = lines.lines().filter_map(|line| line.split_once(' '));
     Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
 }
 
-/// Finds a rescue that holds the same.
-fn find(
+/// Finds a rescue ref of this name with the same tree and parents.
+fn find_equal(
     git: &Git,
     name: &str,
     tree: &str,
     parents: &[String],
-) -> Result<Option<Rescued>, GitError> {
-    for (name, commit) in refs(git, name)? {
-        let about = git.run(&["show", "--no-patch", "--format=%T %P", &commit])?.text();
-        let mut words = about.split_whitespace();
+) -> Result<Option<RescueRef>, GitError> {
+    for (name, commit) in list_refs(git, name)? {
+        let header = git.run(&["show", "--no-patch", "--format=%T %P", &commit])?.text();
+        let mut words = header.split_whitespace();
         if words.next() != Some(tree) || words.clone().count() != parents.len() {
             continue;
         }
-        // The second parent is ours and has a time in it, so only its tree can be compared.
-        let is_same = words.zip(parents).enumerate().all(|(at, (theirs, ours))| {
-            theirs == ours || (at == 1 && same_tree(git, theirs, ours))
+        // The second parent is a commit of ours with a timestamp, so only its tree can be compared.
+        let is_same = words.zip(parents).enumerate().all(|(position, (theirs, ours))| {
+            theirs == ours || (position == 1 && same_tree(git, theirs, ours))
         });
         if is_same {
-            return Ok(Some(Rescued { name, commit }));
+            return Ok(Some(RescueRef { name, commit }));
         }
     }
     Ok(None)
@@ -306,17 +313,17 @@ fn same_tree(git: &Git, left: &str, right: &str) -> bool {
     git.ask(&["diff-tree", "--quiet", left, right]).is_ok_and(|answer| answer.success)
 }
 
-/// Puts all files of the worktree into the index, as they are.
+/// Adds all files of the worktree to a private index.
 pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
     let git = index.git();
-    // Also what lies outside of the part that is checked out: a reset would remove it.
+    // `--sparse` also adds files outside a sparse checkout: a reset would remove them.
     let add = ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--sparse", "--ignore-errors"];
     if git.ask(&add)?.success {
         return Ok(());
     }
     let mut left = git.run(&["ls-files", "--others", "--exclude-standard", "-z"])?.stdout;
     left.extend(git.run(&["diff-files", "--name-only", "-z"])?.stdout);
-    // A repository inside the worktree is no file of it, and a reset leaves it alone.
+    // A name with a slash at the end is a nested repository, which a reset leaves alone.
     let paths: Vec<_> =
         parse_names(&left).into_iter().filter(|path| !path.ends_with('/')).collect();
     if paths.is_empty() {
@@ -325,7 +332,7 @@ pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
     Err(RescueError::Unreadable { worktree: git.dir().to_path_buf(), paths })
 }
 
-/// Puts files into the index that git ignores.
+/// Adds files to the index even if git ignores them; `list` ends each path with a NUL byte.
 fn add_files(index: &PrivateIndex, list: &[u8]) -> Result<(), GitError> {
     if !list.is_empty() {
         let add = ["--literal-pathspecs", "-c", "advice.addEmbeddedRepo=false", "add", "--force"];
@@ -335,19 +342,20 @@ fn add_files(index: &PrivateIndex, list: &[u8]) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Returns what is staged, as a tree; files in conflict are taken as the last commit has them, for
-/// what a merge made of them is in the files.
+/// Returns the staged files as a tree, or `None` if git cannot write one.
+///
+/// Conflicting files get the version of HEAD; their conflict markers are in the worktree's files.
 fn staged_tree(git: &Git) -> Result<Option<String>, GitError> {
     let index = PrivateIndex::of_worktree(git)?;
     let open = index.git().run(&["ls-files", "--unmerged", "-z"])?.stdout;
     let (mut removed, mut set) = (BTreeSet::new(), Vec::new());
     for line in open.split(|byte| *byte == 0) {
-        // Mode, object and stage stand before each name.
+        // Mode, object and stage precede each name.
         let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
-        let (about, path) = (String::from_utf8_lossy(&line[..tab]), line[tab + 1..].to_vec());
+        let (header, path) = (String::from_utf8_lossy(&line[..tab]), line[tab + 1..].to_vec());
         removed.insert(path.clone());
-        if let [mode, object, "2"] = about.split(' ').collect::<Vec<_>>()[..] {
-            set.push(Entry { path, mode: mode.to_owned(), object: object.to_owned() });
+        if let [mode, object, "2"] = header.split(' ').collect::<Vec<_>>()[..] {
+            set.push(IndexEntry { path, mode: mode.to_owned(), object: object.to_owned() });
         }
     }
     if !removed.is_empty() {
@@ -361,7 +369,7 @@ fn empty_tree(git: &Git) -> Result<String, GitError> {
     Ok(git.run(&["hash-object", "-t", "tree", "/dev/null"])?.text())
 }
 
-/// Makes a commit in our own name: the user need not have one for us to keep work.
+/// Creates a commit with mow as author, so that saving work needs no git identity of the user.
 pub(crate) fn commit_tree(
     git: &Git,
     tree: &str,

@@ -1,10 +1,10 @@
-//! Draws secrets from the system. They are for the memory of one process and never written down.
+//! Generates random secrets. They stay in the memory of one process and are never stored.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Draws a secret that nobody can guess.
-pub fn draw() -> io::Result<[u8; 32]> {
+/// Returns 32 random bytes from `/dev/urandom`.
+pub fn random() -> io::Result<[u8; 32]> {
     let mut secret = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut secret)?;
     Ok(secret)
@@ -13,7 +13,7 @@ pub fn draw() -> io::Result<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn no_two_are_alike() {
-        assert_ne!(super::draw().unwrap(), super::draw().unwrap());
+    fn two_secrets_differ() {
+        assert_ne!(super::random().unwrap(), super::random().unwrap());
     }
 }

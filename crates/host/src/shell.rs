@@ -1,12 +1,12 @@
-//! Runs one shell command of the project, such as a plan's verify command, within bounds.
+//! Runs one shell command of the project, such as a check of a plan, with a timeout and a bounded
+//! log.
 //!
-//! It gets a process group of its own, which is ended as a whole when the command takes too long or
-//! is stopped, and also when it left something running behind it. One that shows no sign of life is
-//! reported and goes on.
-//! Whoever leaves the group is found by the worker's token (see [`crate::process::end_token`]).
-//! Output goes to a bounded log. Doing it again writes the log anew.
+//! The command gets a process group of its own. The whole group is ended when the command times
+//! out, is stopped, or exits and leaves processes running. A stuck command is reported and keeps
+//! running. Processes that leave the group are found by the worker's token; see
+//! [`crate::process::end_with_token`]. Each run overwrites the log.
 
-#![expect(clippy::disallowed_methods, reason = "starting commands is what this is for")]
+#![expect(clippy::disallowed_methods, reason = "this module starts commands")]
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -20,156 +20,160 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use thiserror::Error;
 
 use crate::bounded_log::BoundedLog;
-use crate::pulse::{Pulse, Sign};
-use crate::stop::{Stop, poll_until};
+use crate::stop_signal::{StopSignal, poll_until};
+use crate::stuck_detector::{ActivityChange, StuckDetector};
 
-/// How long a command that was asked to end may clear up.
+/// How long a command may clean up after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long what a command left behind may clear up.
+/// How long leftover processes of a command may clean up after SIGTERM.
 const GRACE_OF_LEFTOVERS: Duration = Duration::from_secs(1);
-/// How long to go on reading from one who never stops.
-const REST_WITHIN: Duration = Duration::from_secs(1);
-/// How long a killed command may take to be gone.
+/// How long to read remaining output when it does not end.
+const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// How long to wait for a killed command to disappear.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-/// How much of the end of the output is handed back.
+/// How many bytes of the end of the output are returned.
 const TAIL_BYTES: usize = 4096;
 const READ_BYTES: usize = 64 * 1024;
-/// By which signals people and the system end others. A program that dies of another one failed.
-const FROM_OUTSIDE: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
+/// Signals by which people and the system end processes. A command that any other signal ends has
+/// failed.
+const EXTERNAL_KILL_SIGNALS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
 
-/// A command to run.
+/// A shell command to run.
 #[derive(Clone, Debug)]
 pub struct ShellJob {
-    /// What is to be run.
+    /// The script to run.
     pub script: String,
-    /// The shell that runs it, as `sh` or `bash`; it is given `-c` and the script.
+    /// The shell, such as `sh` or `bash`; it gets `-c` and the script as arguments.
     pub program: String,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Variables on top of those of this process.
+    /// Environment variables to add to those of this process.
     pub env: Vec<(String, String)>,
-    /// The file for its output; an earlier one is replaced.
+    /// The log file for the output; an existing one is overwritten.
     pub log: PathBuf,
-    /// How long it may take.
-    pub wall_max: Option<Duration>,
-    /// After how long without a sign of life it is stuck; `None` when nobody wants to know.
+    /// How long the command may run; `None` for no limit.
+    pub timeout: Option<Duration>,
+    /// After how long without activity the command counts as stuck; `None` turns detection off.
     pub stuck_after: Option<Duration>,
-    /// The files and directories whose changes are signs of life.
+    /// Files and directories whose changes count as activity.
     pub watched: Vec<PathBuf>,
 }
 
-/// How a command ended.
+/// How a shell command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// By itself, with this code.
+pub enum ShellExit {
+    /// It exited with this code.
     Exited(i32),
-    /// By a signal that is not ours.
+    /// A signal that mow did not send ended it.
     Signalled(i32),
-    /// It took longer than it may.
-    TooLong,
-    /// It was stopped.
+    /// It ran longer than its timeout and was ended.
+    TimedOut,
+    /// The [`StopSignal`] was set and it was ended.
     Stopped,
 }
 
-impl End {
-    /// Returns whether somebody else ended it, so that it came to no result of its own.
+impl ShellExit {
+    /// Returns whether another program killed the command, so that its result means nothing.
     ///
-    /// A shell tells how the last command ended by 128 and the signal.
-    pub fn is_cut_off(self) -> bool {
+    /// A shell reports a command killed by signal n with exit code 128 + n.
+    pub fn is_externally_killed(self) -> bool {
         let signal = match self {
             Self::Exited(code) => code - 128,
             Self::Signalled(signal) => signal,
-            Self::TooLong | Self::Stopped => return false,
+            Self::TimedOut | Self::Stopped => return false,
         };
-        FROM_OUTSIDE.iter().any(|one| one.as_raw() == signal)
+        EXTERNAL_KILL_SIGNALS.iter().any(|kill| kill.as_raw() == signal)
     }
 }
 
-/// What came of a command.
+/// The result of a shell command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShellEnd {
-    /// How it ended.
-    pub end: End,
-    /// The end of its output.
+pub struct ShellResult {
+    /// How the command ended.
+    pub exit: ShellExit,
+    /// The last 4096 bytes of the output.
     pub tail: String,
-    /// How many bytes of its output are not in the log.
+    /// How many bytes of the output are not in the log.
     pub left_out: u64,
-    /// How long it took.
+    /// How long the command ran.
     pub took: Duration,
 }
 
-/// Why a command could not be run, or not to its end.
+/// A failure to run a command or to follow it to its end.
 #[derive(Debug, Error)]
 pub enum ShellError {
-    /// It could not be started.
+    /// The shell could not be started.
     #[error("cannot start {program} in {cwd}")]
     Start {
-        /// The shell.
+        /// The shell program.
         program: String,
-        /// Where it was to run.
+        /// The working directory.
         cwd: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Its output could not be kept.
+    /// The output could not be written to the log.
     #[error("cannot write the log {path}")]
     Log {
-        /// The log.
+        /// The log file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The system did not tell how it goes.
+    /// Reading the output or waiting for the exit failed.
     #[error("cannot watch the command")]
     Watch {
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It did not end, although it was killed.
+    /// The shell still runs although it was killed.
     #[error("process {pid} does not end")]
     Unkillable {
-        /// The shell's process.
+        /// The process id of the shell.
         pid: u32,
     },
 }
 
-/// Runs a command and waits for its end; says meanwhile when it is stuck, and when no more.
+/// Runs a command and waits for its end.
+///
+/// Calls `on_activity` when the command becomes stuck, and when it is active again.
 pub fn run(
     job: &ShellJob,
-    stop: &Stop,
-    notice: &mut dyn FnMut(Sign),
-) -> Result<ShellEnd, ShellError> {
+    stop: &StopSignal,
+    on_activity: &mut dyn FnMut(ActivityChange),
+) -> Result<ShellResult, ShellError> {
     let log = |source| ShellError::Log { path: job.log.clone(), source };
     let start = Instant::now();
-    let mut running = Running::start(job)?;
-    let cause = running.watch(job, stop, notice);
-    // Whatever happened, nothing of it keeps running.
+    let mut running = RunningShell::start(job)?;
+    let cause = running.watch(job, stop, on_activity);
+    // Whatever happened, no process of the group keeps running.
     let status = running.end(cause.as_ref().is_ok_and(Option::is_none))?;
     let cause = cause?;
     running.log.finish().map_err(log)?;
-    let exited = status.code().map(End::Exited);
-    let end = cause.or(exited).unwrap_or_else(|| End::Signalled(status.signal().unwrap_or(0)));
+    let exited = status.code().map(ShellExit::Exited);
+    let exit =
+        cause.or(exited).unwrap_or_else(|| ShellExit::Signalled(status.signal().unwrap_or(0)));
     let tail = String::from_utf8_lossy(&running.tail).into_owned();
-    Ok(ShellEnd { end, tail, left_out: running.log.left_out(), took: start.elapsed() })
+    Ok(ShellResult { exit, tail, left_out: running.log.left_out(), took: start.elapsed() })
 }
 
-/// A command on its way.
-struct Running {
+/// A command that is running.
+struct RunningShell {
     child: Child,
     group: Pid,
-    /// Its output; `None` when nobody can say anything any more.
+    /// The output pipe; `None` once every writer has closed it.
     output: Option<PipeReader>,
-    /// Closed from the other side when the shell has exited.
+    /// A pipe whose other end is closed when the shell exits.
     exit: PipeReader,
     has_exited: bool,
-    said_at: Instant,
+    last_output_at: Instant,
     log_path: PathBuf,
     log: BoundedLog,
     tail: Vec<u8>,
-    pulse: Option<Pulse>,
+    stuck_detector: Option<StuckDetector>,
 }
 
-impl Running {
+impl RunningShell {
     fn start(job: &ShellJob) -> Result<Self, ShellError> {
         let log_failed = |source| ShellError::Log { path: job.log.clone(), source };
         let failed = |source| {
@@ -187,13 +191,13 @@ impl Running {
             output: Some(output),
             exit,
             has_exited: false,
-            said_at: Instant::now(),
+            last_output_at: Instant::now(),
             log_path: job.log.clone(),
             log,
             tail: Vec::new(),
-            pulse: None,
+            stuck_detector: None,
         };
-        match notice_exit(group, exit_writer) {
+        match close_pipe_on_exit(group, exit_writer) {
             Ok(()) => Ok(running),
             Err(source) => {
                 kill_process_group(group, Signal::KILL).ok();
@@ -202,43 +206,49 @@ impl Running {
         }
     }
 
-    /// Follows the output until the shell exits or has to end; returns why it has to.
+    /// Reads the output until the shell exits or must be ended; returns why it must be ended, if
+    /// so.
     fn watch(
         &mut self,
         job: &ShellJob,
-        stop: &Stop,
-        notice: &mut dyn FnMut(Sign),
-    ) -> Result<Option<End>, ShellError> {
+        stop: &StopSignal,
+        on_activity: &mut dyn FnMut(ActivityChange),
+    ) -> Result<Option<ShellExit>, ShellError> {
         let start = Instant::now();
-        let pulse = |after| Pulse::new(after, self.child.id(), &job.watched);
-        self.pulse = job.stuck_after.map(pulse);
+        let detector = |after| StuckDetector::new(after, self.child.id(), &job.watched);
+        self.stuck_detector = job.stuck_after.map(detector);
         while !self.has_exited {
             let now = Instant::now();
-            let too_long_at = job.wall_max.map(|max| start + max);
+            let timeout_at = job.timeout.map(|max| start + max);
             if stop.is_stopped() {
-                return Ok(Some(End::Stopped));
+                return Ok(Some(ShellExit::Stopped));
             }
-            if too_long_at.is_some_and(|at| at <= now) {
-                return Ok(Some(End::TooLong));
+            if timeout_at.is_some_and(|at| at <= now) {
+                return Ok(Some(ShellExit::TimedOut));
             }
-            let said_at = self.said_at;
-            if let Some(sign) = self.pulse.as_mut().and_then(|pulse| pulse.look(now, said_at)) {
-                notice(sign);
+            let last_output_at = self.last_output_at;
+            if let Some(change) = self
+                .stuck_detector
+                .as_mut()
+                .and_then(|detector| detector.check(now, last_output_at))
+            {
+                on_activity(change);
             }
-            let look_at = self.pulse.as_ref().map(Pulse::next);
-            let next = [too_long_at, look_at].into_iter().flatten().min();
+            let check_at = self.stuck_detector.as_ref().map(StuckDetector::next_check_at);
+            let next = [timeout_at, check_at].into_iter().flatten().min();
             self.step(next.map(|at| at.saturating_duration_since(now)), Some(stop))?;
         }
         Ok(None)
     }
 
-    /// Ends all that is left of the group, and takes what it says meanwhile.
+    /// Ends the remaining processes of the group, and reads their output meanwhile.
     ///
-    /// Until the shell is reaped at the end, the number of its group cannot become another's.
+    /// The shell is reaped last: until then the id of its process group cannot be reused.
     fn end(&mut self, by_itself: bool) -> Result<ExitStatus, ShellError> {
-        self.take_rest()?;
+        self.drain_output()?;
         if by_itself && self.output.is_some() {
-            // Something stayed behind, here or in a group of its own, where it cannot be reached.
+            // A process still holds the output: in this group, or in another one that signals do
+            // not reach.
             self.signal(Signal::TERM);
             self.wait_for_all(GRACE_OF_LEFTOVERS)?;
         } else if !by_itself {
@@ -254,29 +264,29 @@ impl Running {
             }
             self.step(Some(left), None)?;
         }
-        self.take_rest()?;
+        self.drain_output()?;
         self.child.wait().map_err(|source| ShellError::Watch { source })
     }
 
     fn signal(&self, signal: Signal) {
-        // Fails only when nobody is left in the group.
+        // This fails only when no process is left in the group.
         kill_process_group(self.group, signal).ok();
     }
 
-    /// Takes the output that is already there.
-    fn take_rest(&mut self) -> Result<(), ShellError> {
-        let end = Instant::now() + REST_WITHIN;
+    /// Reads the output that is already in the pipe.
+    fn drain_output(&mut self) -> Result<(), ShellError> {
+        let end = Instant::now() + DRAIN_MAX;
         while self.output.is_some() && Instant::now() < end {
-            let said_at = self.said_at;
+            let last_output_at = self.last_output_at;
             self.step(Some(Duration::ZERO), None)?;
-            if self.said_at == said_at {
+            if self.last_output_at == last_output_at {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Waits until the shell has exited and nobody holds its output, at most as long as `wait`.
+    /// Waits until the shell has exited and no process holds its output, at most as long as `wait`.
     fn wait_for_all(&mut self, wait: Duration) -> Result<(), ShellError> {
         let end = Instant::now() + wait;
         while !self.has_exited || self.output.is_some() {
@@ -289,8 +299,12 @@ impl Running {
         Ok(())
     }
 
-    /// Waits for the next thing to happen.
-    fn step(&mut self, wait: Option<Duration>, stop: Option<&Stop>) -> Result<(), ShellError> {
+    /// Waits for output, the exit of the shell, the stop signal or the timeout, and handles it.
+    fn step(
+        &mut self,
+        wait: Option<Duration>,
+        stop: Option<&StopSignal>,
+    ) -> Result<(), ShellError> {
         let mut fds = Vec::with_capacity(3);
         if !self.has_exited {
             fds.push(PollFd::new(&self.exit, PollFlags::IN));
@@ -298,18 +312,18 @@ impl Running {
         fds.extend(self.output.iter().map(|output| PollFd::new(output, PollFlags::IN)));
         fds.extend(stop.iter().map(|stop| PollFd::new(stop, PollFlags::IN)));
         poll_until(&mut fds, wait).map_err(|source| ShellError::Watch { source })?;
-        let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        let mut happened = happened.into_iter();
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
         if !self.has_exited {
-            self.has_exited = happened.next().unwrap_or(false);
+            self.has_exited = ready.next().unwrap_or(false);
         }
-        if self.output.is_some() && happened.next().unwrap_or(false) {
+        if self.output.is_some() && ready.next().unwrap_or(false) {
             self.read()?;
         }
         Ok(())
     }
 
-    /// Takes some output, of which there is some, or notices its end.
+    /// Reads available output into the log, the tail and the stuck detector, or notices its end.
     fn read(&mut self) -> Result<(), ShellError> {
         let Some(output) = &mut self.output else { return Ok(()) };
         let mut bytes = vec![0; READ_BYTES];
@@ -321,9 +335,9 @@ impl Running {
             self.output = None;
             return Ok(());
         }
-        self.said_at = Instant::now();
-        if let Some(pulse) = &mut self.pulse {
-            pulse.hear(&bytes[..length]);
+        self.last_output_at = Instant::now();
+        if let Some(detector) = &mut self.stuck_detector {
+            detector.record_output(&bytes[..length]);
         }
         self.tail.extend_from_slice(&bytes[..length]);
         self.tail.drain(..self.tail.len().saturating_sub(TAIL_BYTES));
@@ -336,12 +350,12 @@ fn spawn(job: &ShellJob, output: PipeWriter) -> io::Result<Child> {
     let mut command = Command::new(&job.program);
     command.arg("-c").arg(&job.script).current_dir(&job.cwd).envs(job.env.iter().cloned());
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
-    failpoint::hide(&mut command);
+    failpoint::clear_env(&mut command);
     command.spawn()
 }
 
-/// Closes the pipe when the process has exited, and leaves it to others to reap it.
-pub(crate) fn notice_exit(pid: Pid, pipe: PipeWriter) -> io::Result<()> {
+/// Closes the pipe when the process has exited, without reaping it.
+pub(crate) fn close_pipe_on_exit(pid: Pid, pipe: PipeWriter) -> io::Result<()> {
     let thread = thread::Builder::new().name("mow-exit".to_owned());
     thread.spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;

@@ -1,4 +1,4 @@
-//! A repository with one commit, for tests with real git.
+//! A temporary repository for tests with real git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::time::SystemTime;
 
 use crate::git::Git;
 
-/// A repository in a directory of its own, which goes away with the value.
+/// A repository in a temporary directory, which is removed with the value.
 pub(crate) struct Repository {
     dir: tempfile::TempDir,
     pub(crate) git: Git,
 }
 
 impl Repository {
-    /// Makes one with `file` (holding `one`) on the branch `main`.
+    /// Creates a repository with one commit of `file` (content `one`) on the branch `main`.
     pub(crate) fn new() -> Self {
         let repository = Self::empty();
         repository.write("file", "one\n");
@@ -22,7 +22,7 @@ impl Repository {
         repository
     }
 
-    /// Makes one without commits.
+    /// Creates a repository without commits.
     pub(crate) fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let git = Git::new(dir.path().canonicalize().unwrap());
@@ -31,7 +31,7 @@ impl Repository {
             ("user.name", "Tester"),
             ("user.email", "tester@example.com"),
             ("commit.gpgsign", "false"),
-            // It would go on beside the tests.
+            // Maintenance would run in parallel with the tests.
             ("maintenance.auto", "false"),
         ] {
             git.run(&["config", key, value]).unwrap();
@@ -47,7 +47,7 @@ impl Repository {
         write(&self.root().join(path), content);
     }
 
-    /// Says when a file was changed.
+    /// Sets the mtime of a file.
     pub(crate) fn set_time(&self, path: &str, time: SystemTime) {
         let file = fs::File::options().write(true).open(self.root().join(path)).unwrap();
         file.set_modified(time).unwrap();
@@ -57,17 +57,17 @@ impl Repository {
         fs::read_to_string(self.root().join(path)).unwrap()
     }
 
-    /// Commits everything.
+    /// Commits all changes and returns the commit.
     pub(crate) fn commit(&self, message: &str) -> String {
         commit(&self.git, message)
     }
 
-    /// Runs git in the root and returns what it said.
-    pub(crate) fn say(&self, args: &[&str]) -> String {
+    /// Runs git in the root and returns its standard output as text.
+    pub(crate) fn run_git(&self, args: &[&str]) -> String {
         self.git.run(args).unwrap().text()
     }
 
-    /// Makes an executable hook.
+    /// Writes an executable hook.
     pub(crate) fn hook(&self, name: &str, script: &str) {
         let path = self.root().join(".git/hooks").join(name);
         write(&path, &format!("#!/bin/sh\n{script}\n"));
@@ -75,23 +75,24 @@ impl Repository {
     }
 }
 
-/// Writes a file and makes the directories above it.
+/// Writes a file and creates its parent directories.
 pub(crate) fn write(path: &Path, content: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();
 }
 
-/// Commits everything in a worktree.
+/// Commits all changes in a worktree and returns the commit.
 pub(crate) fn commit(git: &Git, message: &str) -> String {
     git.run(&["add", "-A"]).unwrap();
     git.run(&["commit", "-q", "--no-verify", "--allow-empty", "-m", message]).unwrap();
     git.commit_of("HEAD").unwrap().unwrap()
 }
 
-/// Makes a file executable that was just written.
+/// Makes a newly written file executable.
 ///
-/// By another process, as a new file: while this one starts programs in other threads, each of them
-/// may for an instant hold what is open for writing here, and the system refuses to run that.
+/// Another process copies it to a new file: while other threads start programs, a child may briefly
+/// inherit a descriptor that is open for writing here, and the system refuses to execute such a
+/// file.
 pub(crate) fn make_executable(path: &Path) {
     let script = "cp -- \"$0\" \"$0~\" && chmod 755 \"$0~\" && mv -- \"$0~\" \"$0\"";
     let made = Command::new("sh").args(["-c", script]).arg(path).status();

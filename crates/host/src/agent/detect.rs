@@ -1,57 +1,57 @@
-//! Which agents are installed, in which version, and whether they seem to be logged in.
+//! Detects which agents are installed, in which version, and whether they seem to be logged in.
 //!
-//! Looks at files and variables, and asks each program for its version; nothing here speaks with a
-//! model or a network. What cannot be told this way is said to be unknown.
+//! Detection reads files and variables and runs each program with `--version`. It never contacts a
+//! model or the network. A login that cannot be determined this way is reported as unknown.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Kind;
-use crate::probe::{self, Probe};
+use super::AgentKind;
+use crate::probe::{self, ProbeResult};
 
-/// How long a program may take to say its version.
-pub const VERSION_WITHIN: Duration = Duration::from_secs(10);
+/// How long a program may take to print its version.
+pub const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An agent that mow knows how to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Its name in configuration.
+pub struct AgentProgram {
+    /// The agent's name in the configuration.
     pub name: &'static str,
-    /// Its program.
+    /// The name of the program.
     pub program: &'static str,
-    /// The language that it is spoken to in.
-    pub kind: Kind,
-    /// The arguments that make it speak that language.
+    /// The protocol that the program speaks.
+    pub kind: AgentKind,
+    /// The arguments that select the protocol.
     pub args: &'static [&'static str],
-    /// Variables that make it ask before it does what is risky; those of a person come before them.
+    /// Variables that make the agent ask before risky actions; the user's own values take precedence.
     pub env: &'static [(&'static str, &'static str)],
-    /// How to install it.
+    /// The command that installs the agent.
     pub install: &'static str,
-    /// How to log in.
+    /// How to log in, as an instruction to the user.
     pub login: &'static str,
-    /// Variables that stand for a login.
-    keys: &'static [&'static str],
-    /// The variable that names its directory, and where that is below the home directory otherwise.
+    /// Variables that count as a login when they are set.
+    login_variables: &'static [&'static str],
+    /// The variable that names the agent's directory, and its default below the home directory.
     dir: (&'static str, &'static str),
-    /// The files there that stand for a login.
-    files: &'static [&'static str],
-    /// Whether it may well work without.
-    works_without: bool,
+    /// Files in that directory that count as a login.
+    login_files: &'static [&'static str],
+    /// Whether the agent may work without any of these.
+    works_without_login: bool,
 }
 
 /// All agents that mow knows how to start.
-pub const KNOWN: [Known; 4] = [
-    Known {
+pub const AGENT_PROGRAMS: [AgentProgram; 4] = [
+    AgentProgram {
         name: "claude",
         program: "claude",
-        kind: Kind::Claude,
+        kind: AgentKind::Claude,
         args: &[],
         env: &[],
         install: "npm install -g @anthropic-ai/claude-code",
         login: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
-        keys: &[
+        login_variables: &[
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
             "CLAUDE_CODE_OAUTH_TOKEN",
@@ -59,94 +59,94 @@ pub const KNOWN: [Known; 4] = [
             "CLAUDE_CODE_USE_VERTEX",
         ],
         dir: ("CLAUDE_CONFIG_DIR", ".claude"),
-        files: &[".credentials.json"],
-        // It keeps the login in the key chain.
-        works_without: cfg!(target_os = "macos"),
+        login_files: &[".credentials.json"],
+        // On macOS the login is in the keychain.
+        works_without_login: cfg!(target_os = "macos"),
     },
-    Known {
+    AgentProgram {
         name: "codex",
         program: "codex",
-        kind: Kind::Codex,
+        kind: AgentKind::Codex,
         args: &[],
         env: &[],
         install: "npm install -g @openai/codex",
         login: "run `codex login`, or set OPENAI_API_KEY",
-        keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+        login_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
         dir: ("CODEX_HOME", ".codex"),
-        files: &["auth.json"],
-        works_without: false,
+        login_files: &["auth.json"],
+        works_without_login: false,
     },
-    Known {
+    AgentProgram {
         name: "gemini",
         program: "gemini",
-        kind: Kind::Acp,
-        // A worktree is a new directory, which nobody has been asked about.
+        kind: AgentKind::Acp,
+        // A worktree is a new directory, for which Gemini would ask whether to trust it.
         args: &["--acp", "--skip-trust"],
         env: &[],
         install: "npm install -g @google/gemini-cli",
         login: "run `gemini` and log in, or set GEMINI_API_KEY",
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
+        login_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
         dir: ("", ".gemini"),
-        files: &["oauth_creds.json"],
-        works_without: false,
+        login_files: &["oauth_creds.json"],
+        works_without_login: false,
     },
-    Known {
+    AgentProgram {
         name: "opencode",
         program: "opencode",
-        kind: Kind::Acp,
+        kind: AgentKind::Acp,
         args: &["acp"],
         env: &[("OPENCODE_PERMISSION", r#"{"bash":"ask"}"#)],
         install: "npm install -g opencode-ai",
         login: "run `opencode auth login`",
-        keys: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"],
+        login_variables: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"],
         dir: ("XDG_DATA_HOME", ".local/share"),
-        files: &["opencode/auth.json"],
-        // It has models that want no login.
-        works_without: true,
+        login_files: &["opencode/auth.json"],
+        // OpenCode has models that need no login.
+        works_without_login: true,
     },
 ];
 
 /// Whether an agent is logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Login {
-    /// It seems so, by this variable or file.
+pub enum LoginState {
+    /// The agent seems to be logged in, by this variable or file.
     Found(String),
-    /// There is no sign of it.
+    /// No variable or file of a login exists.
     Missing,
-    /// Nothing that can be looked at tells.
+    /// Variables and files do not show it.
     Unknown,
 }
 
-/// What was found out about an agent.
+/// The result of detecting one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Its program; `None` when it is not installed.
+pub struct DetectedAgent {
+    /// The path of the program; `None` when it is not installed.
     pub program: Option<PathBuf>,
-    /// What it says about its version.
-    pub version: Probe,
+    /// The version that the program printed.
+    pub version: ProbeResult,
     /// Whether it is logged in.
-    pub login: Login,
+    pub login: LoginState,
 }
 
-impl Finding {
-    /// Returns what to do so that it can work; `None` when it seems ready.
-    pub fn advice(&self, known: &Known) -> Option<&'static str> {
+impl DetectedAgent {
+    /// Returns what the user has to do first; `None` when the agent seems ready.
+    pub fn advice(&self, agent: &AgentProgram) -> Option<&'static str> {
         match (&self.program, &self.login) {
-            (None, _) => Some(known.install),
-            (Some(_), Login::Missing) => Some(known.login),
-            (Some(_), Login::Found(_) | Login::Unknown) => None,
+            (None, _) => Some(agent.install),
+            (Some(_), LoginState::Missing) => Some(agent.login),
+            (Some(_), LoginState::Found(_) | LoginState::Unknown) => None,
         }
     }
 }
 
-/// Finds out about an agent, in an environment such as it would be started with.
-pub fn detect(known: &Known, env: &[(OsString, OsString)], wait: Duration) -> Finding {
-    let program = find_program(known.program, value(env, "PATH").unwrap_or_default());
+/// Detects an agent in the environment that it would be started with.
+pub fn detect(agent: &AgentProgram, env: &[(OsString, OsString)], wait: Duration) -> DetectedAgent {
+    let program = find_program(agent.program, value(env, "PATH").unwrap_or_default());
     let version = match &program {
         Some(program) => probe::version(program, wait),
-        None => Probe::Absent,
+        None => ProbeResult::NotFound,
     };
-    Finding { program, version, login: login(known, env) }
+    DetectedAgent { program, version, login: login(agent, env) }
 }
 
 /// Finds a program in the directories of a search path.
@@ -158,30 +158,33 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    file.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn login(known: &Known, env: &[(OsString, OsString)]) -> Login {
+fn login(agent: &AgentProgram, env: &[(OsString, OsString)]) -> LoginState {
     let is_set = |key: &&&str| value(env, key).is_some_and(|value| !value.is_empty());
-    if let Some(key) = known.keys.iter().find(is_set) {
-        return Login::Found((*key).to_owned());
+    if let Some(key) = agent.login_variables.iter().find(is_set) {
+        return LoginState::Found((*key).to_owned());
     }
-    let (variable, below_home) = known.dir;
+    let (variable, below_home) = agent.dir;
     let home = || value(env, "HOME").map(|home| Path::new(home).join(below_home));
     let dir = value(env, variable).filter(|dir| !dir.is_empty()).map(PathBuf::from).or_else(home);
-    let Some(dir) = dir else { return Login::Unknown };
-    let mut files = known.files.iter().map(|file| dir.join(file));
-    match files.find(|file| file.metadata().is_ok_and(|about| about.len() > 0)) {
-        Some(file) => Login::Found(file.display().to_string()),
-        None if known.works_without || has_own_provider(known, &dir) => Login::Unknown,
-        None => Login::Missing,
+    let Some(dir) = dir else { return LoginState::Unknown };
+    let mut files = agent.login_files.iter().map(|file| dir.join(file));
+    match files.find(|file| file.metadata().is_ok_and(|metadata| metadata.len() > 0)) {
+        Some(file) => LoginState::Found(file.display().to_string()),
+        None if agent.works_without_login || has_custom_provider(agent, &dir) => {
+            LoginState::Unknown
+        }
+        None => LoginState::Missing,
     }
 }
 
-/// Returns whether Codex is set up for another model than its own, with a key of its own.
-fn has_own_provider(known: &Known, dir: &Path) -> bool {
+/// Returns whether Codex is configured for a model provider with its own key.
+fn has_custom_provider(agent: &AgentProgram, dir: &Path) -> bool {
     let config = std::fs::read_to_string(dir.join("config.toml")).unwrap_or_default();
-    known.kind == Kind::Codex && config.lines().any(|line| line.starts_with("model_provider"))
+    agent.kind == AgentKind::Codex && config.lines().any(|line| line.starts_with("model_provider"))
 }
 
 fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {

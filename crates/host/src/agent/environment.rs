@@ -1,9 +1,10 @@
-//! Which variables an agent gets of those around it: what it needs to run, to log in, and to reach its
-//! model. Nothing else, so that no secret of a shell ends in a prompt.
+//! Selects the environment variables that an agent gets: those to run, log in and reach its model.
+//!
+//! All other variables are dropped, so that no secret of the user's shell ends up in a prompt.
 
 use std::ffi::OsString;
 
-/// What passes by its name.
+/// Variables that pass by their exact name.
 const NAMES: &[&str] = &[
     // To run.
     "PATH",
@@ -22,7 +23,7 @@ const NAMES: &[&str] = &[
     "GIT_AUTHOR_EMAIL",
     "GIT_COMMITTER_NAME",
     "GIT_COMMITTER_EMAIL",
-    // To log in. Other variables of Claude Code tell of a session around us, which is not the agent's.
+    // To log in. Other variables of Claude Code describe the session that mow itself may run in.
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK",
@@ -42,26 +43,26 @@ const NAMES: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// What passes by the beginning of its name.
-const BEGINNINGS: &[&str] = &["LC_", "XDG_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "MOW_"];
+/// Variables that pass by the prefix of their name.
+const PREFIXES: &[&str] = &["LC_", "XDG_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "MOW_"];
 
-/// Returns those variables that an agent gets; `named` are further names, such as configuration gives.
+/// Returns the variables that an agent gets; `extra` holds further names from the configuration.
 ///
-/// A name that ends with `*` stands for all that begin like it.
+/// A name that ends with `*` is a prefix.
 pub fn select(
     all: impl IntoIterator<Item = (OsString, OsString)>,
-    named: &[String],
+    extra: &[String],
 ) -> Vec<(OsString, OsString)> {
-    let is_named = |name: &str| {
-        named.iter().any(|wanted| match wanted.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
+    let is_extra = |name: &str| {
+        extra.iter().any(|wanted| match wanted.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
             None => name == wanted,
         })
     };
     let passes = |name: &str| {
-        NAMES.contains(&name) || BEGINNINGS.iter().any(|b| name.starts_with(b)) || is_named(name)
+        NAMES.contains(&name) || PREFIXES.iter().any(|b| name.starts_with(b)) || is_extra(name)
     };
-    // A name that is not text is none of these.
+    // A name that is not UTF-8 is never selected.
     all.into_iter().filter(|(name, _)| name.to_str().is_some_and(passes)).collect()
 }
 

@@ -1,21 +1,22 @@
-//! Serves tools by the Model Context Protocol: what a message is answered with. Whoever has the line to
-//! the client reads and writes it.
+//! Answers messages of the Model Context Protocol (MCP) for the tools that mow serves.
+//!
+//! This module does no I/O: the caller reads the messages and writes the answers.
 
 use serde_json::{Value, json};
 
 use super::ToolSpec;
 
-/// What agents know the server by.
-pub const NAME: &str = "mow";
+/// The name of mow's MCP server.
+pub const SERVER_NAME: &str = "mow";
 
-/// Returns the name that Claude Code gives to a tool of ours.
+/// Returns the name that Claude Code gives to a tool of mow.
 pub(super) fn full_name(tool: &str) -> String {
-    format!("mcp__{NAME}__{tool}")
+    format!("mcp__{SERVER_NAME}__{tool}")
 }
 
-/// Answers one message of an MCP client; a notification gets no answer. An error of a tool goes back to
-/// the agent, too.
-pub fn answer(
+/// Returns the answer to one message of an MCP client; a notification gets none. An error of a tool is
+/// part of the answer, so that the agent sees it.
+pub fn answer_message(
     tools: &[ToolSpec],
     call: &mut dyn FnMut(&str, &Value) -> Result<String, String>,
     message: &Value,
@@ -26,19 +27,19 @@ pub fn answer(
         "initialize" => json!({
             "protocolVersion": params["protocolVersion"],
             "capabilities": { "tools": {} },
-            "serverInfo": { "name": NAME, "version": env!("CARGO_PKG_VERSION") },
+            "serverInfo": { "name": SERVER_NAME, "version": env!("CARGO_PKG_VERSION") },
         }),
         "ping" => json!({}),
-        "tools/list" => json!({ "tools": tools.iter().map(listed).collect::<Vec<_>>() }),
+        "tools/list" => json!({ "tools": tools.iter().map(tool_json).collect::<Vec<_>>() }),
         "tools/call" => {
             let name = params["name"].as_str().unwrap_or_default();
-            let done = if tools.iter().any(|tool| tool.name == name) {
+            let result_text = if tools.iter().any(|tool| tool.name == name) {
                 call(name, &params["arguments"])
             } else {
                 Err(format!("there is no tool {name}"))
             };
-            let is_error = done.is_err();
-            let text = done.unwrap_or_else(|error| error);
+            let is_error = result_text.is_err();
+            let text = result_text.unwrap_or_else(|error| error);
             json!({ "content": [{ "type": "text", "text": text }], "isError": is_error })
         }
         method => {
@@ -49,12 +50,12 @@ pub fn answer(
     Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-fn listed(tool: &ToolSpec) -> Value {
+fn tool_json(tool: &ToolSpec) -> Value {
     json!({
         "name": tool.name,
         "description": tool.description,
         "inputSchema": tool.schema,
-        // Otherwise the model would have to search for it.
+        // Without this, the model has to search for the tool first.
         "_meta": { "anthropic/alwaysLoad": true },
     })
 }

@@ -1,170 +1,183 @@
-//! Speaks JSON-RPC with an agent: calls in both directions, told apart and answered.
+//! Exchanges JSON-RPC messages with an agent: sends calls, answers its calls, takes notifications.
 //!
-//! It knows nothing of what is called. Whoever speaks with an agent is a [`Talk`]; while it waits for an
-//! answer, everything else that the agent says is dealt with as it comes.
+//! This module knows no method names. Each protocol implements [`RpcClient`]. While a client waits for
+//! an answer, it handles every other message of the agent in the order of arrival.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::pump::{Ending, Heard, Pump};
-use super::{AgentError, Ask, Counterpart, Event, Job, Reply, Trouble};
-use crate::stop::Stop;
+use super::json_line_process::{JsonLineProcess, ProcessEvent, Shutdown};
+use super::{AgentCallbacks, AgentError, AgentJob, AgentRequest, Event, FailureKind, Reply};
+use crate::stop_signal::StopSignal;
 
-/// How long an agent may take to stop what it does.
-pub(super) const STOPS_WITHIN: Duration = Duration::from_secs(3);
-/// What agents answer that are not logged in.
+/// How long an agent may take to interrupt its turn.
+pub(super) const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The error code of an agent that is not logged in.
 const AUTH_REQUIRED: i64 = -32000;
-/// What a method that is not there is answered with.
+/// The error code for an unknown method.
 const NO_SUCH_METHOD: i64 = -32601;
 
-/// The line to an agent.
-pub(super) struct Rpc {
-    pub(super) pump: Pump,
-    /// Whether messages say which JSON-RPC they are.
+/// A JSON-RPC connection to an agent's process.
+pub(super) struct RpcConnection {
+    pub(super) process: JsonLineProcess,
+    /// Whether messages carry `"jsonrpc": "2.0"`.
     is_versioned: bool,
     calls: u64,
 }
 
-/// What came of waiting.
-pub(super) enum Answer {
-    /// What was called for.
-    Got(Value),
-    /// It was refused.
-    Refused(Refusal),
-    /// All is over before that.
-    Over(Ending),
-    /// It is to stop.
+/// The result of waiting for the answer to a call.
+pub(super) enum CallResult {
+    /// The agent returned this result.
+    Returned(Value),
+    /// The agent returned an error.
+    Failed(RpcError),
+    /// The conversation ended before the answer came.
+    Over(Shutdown),
+    /// The stop signal was raised.
     Stopped,
-    /// The time was over.
-    Nothing,
+    /// The deadline has passed.
+    TimedOut,
 }
 
-/// Why a call was refused.
-pub(super) struct Refusal {
+/// The error with which an agent answered a call.
+pub(super) struct RpcError {
     pub(super) code: i64,
-    /// The status of what its model answered, where the agent passes that on.
+    /// The HTTP status of the model's answer, where the agent passes it on.
     pub(super) status: Option<u16>,
     pub(super) text: String,
 }
 
-/// Someone who speaks with an agent.
-pub(super) trait Talk {
-    fn rpc(&mut self) -> &mut Rpc;
-    fn counterpart(&mut self) -> &mut dyn Counterpart;
-    /// Answers a call of the agent's; returns how it all ends, if it does.
-    fn requested(&mut self, call: &Call<'_>) -> Result<Option<Ending>, AgentError>;
-    /// Takes something that wants no answer; returns how it all ends, if it does.
-    fn noticed(&mut self, method: &str, params: &Value) -> Result<Option<Ending>, AgentError>;
+/// The client side of one protocol over JSON-RPC.
+pub(super) trait RpcClient {
+    fn rpc(&mut self) -> &mut RpcConnection;
+    fn callbacks(&mut self) -> &mut dyn AgentCallbacks;
+    /// Answers a call of the agent; returns a shutdown when the call ends the conversation.
+    fn on_call(&mut self, call: &IncomingCall<'_>) -> Result<Option<Shutdown>, AgentError>;
+    /// Takes a notification; returns a shutdown when the notification ends the conversation.
+    fn on_notification(
+        &mut self,
+        method: &str,
+        params: &Value,
+    ) -> Result<Option<Shutdown>, AgentError>;
 
-    /// Asks, and does not count the time.
-    fn ask(&mut self, ask: &Ask) -> Reply {
+    /// Passes a request to the callbacks; the time this takes does not count as the agent's.
+    fn ask(&mut self, request: &AgentRequest) -> Reply {
         let start = Instant::now();
-        let reply = self.counterpart().asked(ask);
-        self.rpc().pump.forgive(start.elapsed());
+        let reply = self.callbacks().on_request(request);
+        self.rpc().process.extend_deadline(start.elapsed());
         reply
     }
 
-    /// Calls, and waits for the answer.
-    fn call(&mut self, method: &str, params: &Value, stop: &Stop) -> Result<Answer, AgentError> {
+    /// Sends a call and waits for its answer.
+    fn call(
+        &mut self,
+        method: &str,
+        params: &Value,
+        stop: &StopSignal,
+    ) -> Result<CallResult, AgentError> {
         let id = self.rpc().call(method, params)?;
         self.wait(Some(id), Some(stop), None)
     }
 
-    /// Listens until there is an answer to a call, or until all is over.
+    /// Handles messages until call `id` is answered, the conversation ends, or a deadline passes.
     fn wait(
         &mut self,
         id: Option<u64>,
-        stop: Option<&Stop>,
+        stop: Option<&StopSignal>,
         until: Option<Instant>,
-    ) -> Result<Answer, AgentError> {
+    ) -> Result<CallResult, AgentError> {
         loop {
-            let line = match self.rpc().pump.hear(stop, until)? {
-                Heard::Line(line) => line,
-                Heard::Sign(sign) => {
-                    self.counterpart().told(Event::Sign(sign));
+            let line = match self.rpc().process.receive(stop, until)? {
+                ProcessEvent::Line(line) => line,
+                ProcessEvent::Activity(sign) => {
+                    self.callbacks().on_event(Event::Activity(sign));
                     continue;
                 }
-                Heard::Nothing => return Ok(Answer::Nothing),
-                Heard::Stopped => return Ok(Answer::Stopped),
-                Heard::Exited => return Ok(Answer::Over(Ending::Exit)),
-                Heard::Broke(kind) => {
-                    let text = self.rpc().pump.last_words(None);
-                    return Ok(Answer::Over(Ending::fail(kind, text)));
+                ProcessEvent::TimedOut => return Ok(CallResult::TimedOut),
+                ProcessEvent::Stopped => return Ok(CallResult::Stopped),
+                ProcessEvent::Exited => return Ok(CallResult::Over(Shutdown::Exit)),
+                ProcessEvent::LimitExceeded(kind) => {
+                    let text = self.rpc().process.last_error_line(None);
+                    return Ok(CallResult::Over(Shutdown::fail(kind, text)));
                 }
             };
-            let ending = match (line["method"].as_str(), line.get("id")) {
+            let shutdown = match (line["method"].as_str(), line.get("id")) {
                 (Some(method), Some(id)) => {
-                    self.requested(&Call { id, method, params: &line["params"] })?
+                    self.on_call(&IncomingCall { id, method, params: &line["params"] })?
                 }
-                (Some(method), None) => self.noticed(method, &line["params"])?,
+                (Some(method), None) => self.on_notification(method, &line["params"])?,
                 (None, Some(answered)) if id.is_some() && answered.as_u64() == id => {
-                    return Ok(answer(&line));
+                    return Ok(call_result(&line));
                 }
                 (None, _) => None,
             };
-            if let Some(ending) = ending {
-                return Ok(Answer::Over(ending));
+            if let Some(shutdown) = shutdown {
+                return Ok(CallResult::Over(shutdown));
             }
         }
     }
 }
 
-/// Something that the agent calls for.
-pub(super) struct Call<'a> {
+/// A call that the agent sent, which needs an answer.
+pub(super) struct IncomingCall<'a> {
     pub(super) id: &'a Value,
     pub(super) method: &'a str,
     pub(super) params: &'a Value,
 }
 
-impl Rpc {
-    /// Starts the agent; `None` when its program is not there.
+impl RpcConnection {
+    /// Starts the agent; returns `None` when its program does not exist.
     pub(super) fn start(
-        job: &Job,
+        job: &AgentJob,
         args: &[String],
         env: &[(&str, OsString)],
         is_versioned: bool,
     ) -> Result<Option<Self>, AgentError> {
-        let pump = Pump::start(job, args, env)?;
-        Ok(pump.map(|pump| Self { pump, is_versioned, calls: 0 }))
+        let process = JsonLineProcess::start(job, args, env)?;
+        Ok(process.map(|process| Self { process, is_versioned, calls: 0 }))
     }
 
-    /// Calls, and does not wait; returns the number of the call.
+    /// Sends a call without waiting; returns the id of the call.
     pub(super) fn call(&mut self, method: &str, params: &Value) -> Result<u64, AgentError> {
         self.calls += 1;
-        self.say(json!({ "id": self.calls, "method": method, "params": params }))?;
+        self.send(json!({ "id": self.calls, "method": method, "params": params }))?;
         Ok(self.calls)
     }
 
-    /// Tells something that wants no answer.
+    /// Sends a notification.
     pub(super) fn notify(&mut self, method: &str, params: &Value) -> Result<(), AgentError> {
-        self.say(json!({ "method": method, "params": params }))
+        self.send(json!({ "method": method, "params": params }))
     }
 
-    /// Answers a call of the agent's.
-    pub(super) fn answer(&mut self, call: &Call<'_>, result: &Value) -> Result<(), AgentError> {
-        self.say(json!({ "id": call.id, "result": result }))
+    /// Answers a call of the agent.
+    pub(super) fn answer(
+        &mut self,
+        call: &IncomingCall<'_>,
+        result: &Value,
+    ) -> Result<(), AgentError> {
+        self.send(json!({ "id": call.id, "result": result }))
     }
 
-    /// Says that there is no such method.
-    pub(super) fn refuse(&mut self, call: &Call<'_>) -> Result<(), AgentError> {
+    /// Answers a call with "no such method".
+    pub(super) fn refuse(&mut self, call: &IncomingCall<'_>) -> Result<(), AgentError> {
         let message = format!("{} is not supported", call.method);
         let error = json!({ "code": NO_SUCH_METHOD, "message": message });
-        self.say(json!({ "id": call.id, "error": error }))
+        self.send(json!({ "id": call.id, "error": error }))
     }
 
-    fn say(&mut self, mut message: Value) -> Result<(), AgentError> {
+    fn send(&mut self, mut message: Value) -> Result<(), AgentError> {
         if self.is_versioned {
             message["jsonrpc"] = json!("2.0");
         }
-        self.pump.say(&message)
+        self.process.send(&message)
     }
 }
 
-fn answer(line: &Value) -> Answer {
+fn call_result(line: &Value) -> CallResult {
     match line.get("error") {
-        None => Answer::Got(line["result"].clone()),
+        None => CallResult::Returned(line["result"].clone()),
         Some(error) => {
             let message = error["message"].as_str().unwrap_or("no reason given");
             let detail = match &error["data"] {
@@ -175,31 +188,31 @@ fn answer(line: &Value) -> Answer {
             let code = error["code"].as_i64().unwrap_or_default();
             let status = u16::try_from(code).ok().filter(|code| (400..600).contains(code));
             let text = super::one_line(&format!("{message}{detail}"));
-            Answer::Refused(Refusal { code, status, text })
+            CallResult::Failed(RpcError { code, status, text })
         }
     }
 }
 
-/// Takes the answer out of an [`Answer`], or returns how it ends.
-macro_rules! got {
-    ($talk:expr, $answer:expr, $refused:expr) => {
-        match $answer {
-            Answer::Got(value) => value,
-            Answer::Refused(refusal) => return Ok($refused(refusal)),
-            Answer::Over(ending) => return Ok(ending),
-            Answer::Stopped => return $talk.interrupt(),
-            Answer::Nothing => return Ok(Ending::Exit),
+/// Takes the value out of a [`CallResult`], or returns from the caller with a [`Shutdown`].
+macro_rules! returned_value {
+    ($client:expr, $result:expr, $on_error:expr) => {
+        match $result {
+            CallResult::Returned(value) => value,
+            CallResult::Failed(error) => return Ok($on_error(error)),
+            CallResult::Over(shutdown) => return Ok(shutdown),
+            CallResult::Stopped => return $client.interrupt(),
+            CallResult::TimedOut => return Ok(Shutdown::Exit),
         }
     };
 }
-pub(super) use got;
+pub(super) use returned_value;
 
-/// Judges a call that was refused.
-pub(super) fn refused(refusal: Refusal) -> Ending {
-    let kind = match (refusal.code, Trouble::of_answer(refusal.status, &refusal.text)) {
-        (AUTH_REQUIRED, _) => Trouble::Login,
-        (_, Trouble::Cut) => Trouble::Other,
+/// Returns the shutdown for a call that the agent answered with an error.
+pub(super) fn failed_call(error: RpcError) -> Shutdown {
+    let kind = match (error.code, FailureKind::from_model_error(error.status, &error.text)) {
+        (AUTH_REQUIRED, _) => FailureKind::NotLoggedIn,
+        (_, FailureKind::ConnectionLost) => FailureKind::Other,
         (_, kind) => kind,
     };
-    Ending::fail(kind, refusal.text)
+    Shutdown::fail(kind, error.text)
 }

@@ -1,18 +1,18 @@
-//! Names of what is asked, short lines, and kinds of trouble.
+//! Tests of request ids, one-line texts and failure kinds.
 
 use serde_json::json;
 
 use super::*;
 
 #[test]
-fn what_is_asked_has_the_same_name_each_time() {
+fn equal_requests_have_equal_ids() {
     let input = json!({ "command": "ls", "cwd": "/" });
-    // Kept in journals: never to change.
-    assert_eq!(id_of("Bash", &input), "c9e93930dca29846");
+    // The id is stored in journals and must never change.
+    assert_eq!(request_id("Bash", &input), "c9e93930dca29846");
     let again = json!({ "cwd": "/", "description": "in other words", "command": "ls" });
-    assert_eq!(id_of("Bash", &input), id_of("Bash", &again));
-    assert_ne!(id_of("Bash", &input), id_of("Bash", &json!({ "command": "ls -a" })));
-    assert_ne!(id_of("Bash", &input), id_of("Read", &input));
+    assert_eq!(request_id("Bash", &input), request_id("Bash", &again));
+    assert_ne!(request_id("Bash", &input), request_id("Bash", &json!({ "command": "ls -a" })));
+    assert_ne!(request_id("Bash", &input), request_id("Read", &input));
 }
 
 #[test]
@@ -23,30 +23,30 @@ fn lines_are_short_and_single() {
 }
 
 #[test]
-fn answers_of_models_are_told_apart() {
-    let limited = Trouble::RateLimited { retry_after_ms: None };
-    for (status, said, expected) in [
-        (Some(401), "", Trouble::Login),
-        (Some(403), "", Trouble::Login),
-        (Some(402), "", Trouble::Quota),
-        (Some(400), "Your credit balance is too low", Trouble::Quota),
-        (Some(429), "insufficient_quota", Trouble::Quota),
+fn model_errors_are_classified_by_status_and_text() {
+    let limited = FailureKind::RateLimited { retry_after_ms: None };
+    for (status, text, expected) in [
+        (Some(401), "", FailureKind::NotLoggedIn),
+        (Some(403), "", FailureKind::NotLoggedIn),
+        (Some(402), "", FailureKind::QuotaExhausted),
+        (Some(400), "Your credit balance is too low", FailureKind::QuotaExhausted),
+        (Some(429), "insufficient_quota", FailureKind::QuotaExhausted),
         (Some(429), "", limited),
-        (Some(529), "", Trouble::Overloaded),
-        (Some(404), "not logged in", Trouble::Other),
-        (None, "Not logged in · Please run /login", Trouble::Login),
+        (Some(529), "", FailureKind::Overloaded),
+        (Some(404), "not logged in", FailureKind::Other),
+        (None, "Not logged in · Please run /login", FailureKind::NotLoggedIn),
         (None, "Claude usage limit reached", limited),
-        (None, "Overloaded", Trouble::Overloaded),
-        (None, "stream disconnected before completion", Trouble::Cut),
-        (None, "something else", Trouble::Other),
+        (None, "Overloaded", FailureKind::Overloaded),
+        (None, "stream disconnected before completion", FailureKind::ConnectionLost),
+        (None, "something else", FailureKind::Other),
     ] {
-        assert_eq!(Trouble::of_answer(status, said), expected, "{status:?} {said}");
+        assert_eq!(FailureKind::from_model_error(status, text), expected, "{status:?} {text}");
     }
 }
 
 #[test]
-fn what_waiting_helps_against_is_not_for_a_person() {
-    assert!(Trouble::Login.is_terminal() && !Trouble::Login.is_passing());
-    assert!(Trouble::Overloaded.is_passing() && !Trouble::Overloaded.is_terminal());
-    assert!(!Trouble::Crashed.is_passing() && !Trouble::Crashed.is_terminal());
+fn a_failure_is_transient_or_needs_a_person_but_not_both() {
+    assert!(FailureKind::NotLoggedIn.needs_person() && !FailureKind::NotLoggedIn.is_transient());
+    assert!(FailureKind::Overloaded.is_transient() && !FailureKind::Overloaded.needs_person());
+    assert!(!FailureKind::Crashed.is_transient() && !FailureKind::Crashed.needs_person());
 }

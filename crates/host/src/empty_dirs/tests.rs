@@ -1,4 +1,4 @@
-//! What is set aside, what is not, and that it comes back.
+//! Which directories are removed, and that they are restored.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::test_repository::Repository;
 
 #[test]
-fn what_holds_nothing_is_gone_for_a_while() {
+fn empty_directories_are_removed_and_restored() {
     let repository = Repository::new();
     let root = repository.root();
     repository.write(".gitignore", "*.log\nbuilt/\ndata/\n");
@@ -21,7 +21,7 @@ fn what_holds_nothing_is_gone_for_a_while() {
     }
     fs::write(root.join("logs/today.log"), "ignored").unwrap();
     fs::set_permissions(root.join("src/new"), Permissions::from_mode(0o700)).unwrap();
-    let aside = set_aside(&Git::new(&root), ".planning").unwrap();
+    let removed = remove_empty_dirs(&Git::new(&root), ".planning").unwrap();
     for dir in empty {
         assert!(!root.join(dir).exists(), "{dir} holds nothing");
     }
@@ -30,7 +30,7 @@ fn what_holds_nothing_is_gone_for_a_while() {
     }
     fs::create_dir(root.join("out")).unwrap();
     fs::write(root.join("out/found"), "by the check").unwrap();
-    drop(aside);
+    drop(removed);
     for dir in empty {
         assert!(root.join(dir).is_dir(), "{dir} is back");
     }

@@ -1,11 +1,11 @@
-//! What an earlier git left in a worktree: itself, still at work, or the lock files of one that was
-//! killed, which would keep every later git out.
+//! Waits for earlier git processes in a worktree, and removes the lock files of killed ones, which
+//! would keep every later git out.
 //!
-//! A git that we started goes on when we are killed, and so do the helpers of one that was killed.
-//! They are waited for. Only lock files of one worktree and of its own branch are removed, and only
-//! when no git works there.
+//! A git that mow started goes on when mow is killed, and so do the helpers of a killed git. This
+//! module waits for them. It removes only lock files of one worktree and its branch, and only when
+//! no git runs there.
 
-#![expect(clippy::disallowed_methods, reason = "the lock files are nobody's any more")]
+#![expect(clippy::disallowed_methods, reason = "the owners of these lock files are gone")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,21 @@ use crate::process::wait_for_programs;
 
 /// How long an earlier git may take to finish.
 const FINISHED_WITHIN: Duration = Duration::from_secs(60);
-/// How long one that works in a worktree with lock files may take: it may be the user's, and wait
+/// How long a git may take that runs in a worktree with lock files. It may be the user's and wait
 /// for an editor.
 const UNLOCKED_WITHIN: Duration = Duration::from_secs(10);
-/// On systems that do not tell where programs work, a lock of this age is taken for left behind.
+/// The age at which a lock counts as stale, on systems that do not tell in which directory a
+/// program runs.
 const OLD_AFTER: Duration = Duration::from_secs(60);
 
-/// Waits for a git that was started by an earlier process of ours to finish with a worktree; returns
-/// those that do not.
-pub(crate) fn wait_until_quiet(path: &Path) -> Vec<u32> {
+/// Waits until no git that an earlier mow process started works on a worktree; returns the process
+/// ids that remain.
+pub(crate) fn wait_for_running_git(path: &Path) -> Vec<u32> {
     wait_for_programs("git", path, false, FINISHED_WITHIN).unwrap_or_default()
 }
 
-/// Removes what a killed git left locked in this worktree.
-pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
+/// Removes the lock files that a killed git left in this worktree.
+pub(crate) fn remove_stale_locks(worktree: &Git) -> Result<(), GitError> {
     let own = worktree.git_dir()?;
     let names = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"];
     let mut locks: Vec<_> = names.iter().map(|name| own.join(name)).collect();
@@ -42,14 +43,14 @@ pub(crate) fn clear_stale(worktree: &Git) -> Result<(), GitError> {
         return Ok(());
     }
     for lock in locks {
-        // If it cannot be removed, the next step of git says so.
+        // If a lock cannot be removed, the next git command reports it.
         fs::remove_file(lock).ok();
     }
     Ok(())
 }
 
-/// Removes the lock of a reference that was left by somebody who was making or moving it.
-pub(crate) fn clear_reference(git: &Git, name: &str) -> Result<(), GitError> {
+/// Removes the lock file of a ref whose writer was killed.
+pub(crate) fn remove_stale_ref_lock(git: &Git, name: &str) -> Result<(), GitError> {
     let lock = git.common_dir()?.join(format!("{name}.lock"));
     if lock.exists() && !is_busy(git.dir(), &lock) {
         fs::remove_file(lock).ok();
@@ -57,7 +58,8 @@ pub(crate) fn clear_reference(git: &Git, name: &str) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Finds the indexes of commits of a part of the changes, which keep nobody out but stay for ever.
+/// Finds the temporary indexes of killed partial commits. They block nobody, but nothing else
+/// removes them.
 fn partial_commits(git_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(git_dir).into_iter().flatten().flatten();
     let is_one = |name: &str| name.starts_with("next-index-") && name.ends_with(".lock");

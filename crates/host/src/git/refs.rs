@@ -1,55 +1,55 @@
-//! All references of a kind, read from git's files where these are plain.
+//! Lists the refs below given prefixes, from git's files if refs are stored in files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::layout::{Layout, is_hash};
+use super::git_dirs::{GitDirs, is_hash};
 use super::{Git, GitError};
 
-/// How deep directories of references are followed.
+/// The deepest nesting of ref directories that is followed.
 const DEPTH_MAX: usize = 32;
 
-/// What references stand for, by their full names.
+/// Object hashes by full ref name.
 pub type Refs = BTreeMap<String, String>;
 
 impl Git {
-    /// Lists the references below some names, as `refs/heads`, or of exactly these names.
+    /// Lists the refs below some prefixes such as `refs/heads`, or with exactly these names.
     pub fn refs(&self, below: &[&str]) -> Result<Refs, GitError> {
-        if let Some(layout) = self.layout() {
-            return Ok(read(&layout, below));
+        if let Some(dirs) = self.git_dirs() {
+            return Ok(read(&dirs, below));
         }
         let format = ["for-each-ref", "--format=%(objectname) %(refname)"];
         let listing = self.run(&[&format[..], below].concat())?.stdout;
         let mut refs = Refs::new();
         for line in listing.split(|byte| *byte == b'\n') {
-            note(line, below, &mut refs);
+            insert_ref(line, below, &mut refs);
         }
         Ok(refs)
     }
 
-    /// Returns whether references are stored in plain files.
-    pub fn has_plain_refs(&self) -> bool {
-        self.layout().is_some()
+    /// Returns whether refs are stored in files, and not in a reftable.
+    pub fn has_file_refs(&self) -> bool {
+        self.git_dirs().is_some()
     }
 }
 
-/// Reads the loose ones first: git packs them before it removes them.
-fn read(layout: &Layout, below: &[&str]) -> Refs {
+/// Reads loose refs before packed ones: git packs a ref before it removes the loose file.
+fn read(dirs: &GitDirs, below: &[&str]) -> Refs {
     let mut loose = Refs::new();
     for name in below {
-        walk(&layout.common, name, DEPTH_MAX, &mut loose);
+        walk_loose_refs(&dirs.common_dir, name, DEPTH_MAX, &mut loose);
     }
-    let packed = fs::read(layout.common.join("packed-refs")).unwrap_or_default();
+    let packed = fs::read(dirs.common_dir.join("packed-refs")).unwrap_or_default();
     let mut refs = Refs::new();
     for line in packed.split(|byte| *byte == b'\n') {
-        note(line, below, &mut refs);
+        insert_ref(line, below, &mut refs);
     }
     refs.append(&mut loose);
     refs
 }
 
-fn walk(common: &Path, name: &str, depth: usize, refs: &mut Refs) {
+fn walk_loose_refs(common: &Path, name: &str, depth: usize, refs: &mut Refs) {
     let path = common.join(name);
     if let Ok(text) = fs::read(&path) {
         let text = text.trim_ascii();
@@ -59,21 +59,21 @@ fn walk(common: &Path, name: &str, depth: usize, refs: &mut Refs) {
         return;
     }
     for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
-        // Git's own names are text in nearly all repositories; others cannot be told of anyway.
+        // Ref names are UTF-8 in nearly all repositories; other names cannot be represented here.
         if let (Some(part), true) = (entry.file_name().to_str(), depth > 0) {
-            walk(common, &format!("{name}/{part}"), depth - 1, refs);
+            walk_loose_refs(common, &format!("{name}/{part}"), depth - 1, refs);
         }
     }
 }
 
-/// Reads `<object> <name>`.
-fn note(line: &[u8], below: &[&str], refs: &mut Refs) {
+/// Parses `<object> <name>` and inserts the ref if it is below one of the prefixes.
+fn insert_ref(line: &[u8], below: &[&str], refs: &mut Refs) {
     let Ok(line) = std::str::from_utf8(line) else { return };
     let Some((object, name)) = line.split_once(' ') else { return };
-    let is_meant = |of: &&str| {
-        name.strip_prefix(*of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let is_selected = |prefix: &&str| {
+        name.strip_prefix(*prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if is_hash(object.as_bytes()) && below.iter().any(is_meant) {
+    if is_hash(object.as_bytes()) && below.iter().any(is_selected) {
         refs.insert(name.to_owned(), object.to_owned());
     }
 }

@@ -1,6 +1,6 @@
-//! Real git in a directory of its own.
+//! Calls of real git in a temporary directory.
 
-use super::{Answer, Git, GitError};
+use super::{Git, GitError, GitOutput};
 use crate::test_repository::Repository;
 
 #[test]
@@ -13,7 +13,7 @@ fn git_works_in_the_directory_it_was_given() {
 }
 
 #[test]
-fn a_refusal_carries_gits_own_words() {
+fn a_failure_carries_git_s_error_message() {
     let dir = tempfile::tempdir().unwrap();
     let git = Git::new(dir.path());
     git.run(&["init", "-q"]).unwrap();
@@ -24,20 +24,20 @@ fn a_refusal_carries_gits_own_words() {
 }
 
 #[test]
-fn a_complaint_is_one_line_without_hints() {
+fn error_line_is_one_line_without_hints() {
     let stderr = b"error: would be overwritten:\n\tcode.txt\nhint: try this\nAborting\n".to_vec();
-    let answer = Answer { success: false, code: Some(1), stdout: b"x\n".to_vec(), stderr };
-    assert_eq!(answer.complaint(), "error: would be overwritten: code.txt Aborting");
-    let quiet = Answer { stderr: Vec::new(), ..answer };
-    assert_eq!(quiet.complaint(), "x");
+    let answer = GitOutput { success: false, code: Some(1), stdout: b"x\n".to_vec(), stderr };
+    assert_eq!(answer.error_line(), "error: would be overwritten: code.txt Aborting");
+    let quiet = GitOutput { stderr: Vec::new(), ..answer };
+    assert_eq!(quiet.error_line(), "x");
 }
 
 #[test]
-fn no_object_stands_for_another() {
+fn replaced_objects_are_ignored() {
     let repository = Repository::new();
-    let object = repository.say(&["rev-parse", "HEAD:file"]);
+    let object = repository.run_git(&["rev-parse", "HEAD:file"]);
     let other = repository.git.run_with(&["hash-object", "-w", "--stdin"], b"other\n").unwrap();
-    repository.say(&["replace", &object, &other.text()]);
+    repository.run_git(&["replace", &object, &other.text()]);
     let file = repository.git.file_in("HEAD", std::path::Path::new("file")).unwrap();
     assert_eq!(file.as_deref(), Some(&b"one\n"[..]));
 }

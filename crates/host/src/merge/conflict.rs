@@ -1,7 +1,7 @@
-//! What `git merge-tree` makes of two commits, and of which kind each conflict is.
+//! Runs `git merge-tree` on two commits and classifies each conflict.
 //!
-//! The kinds come from the versions that git lists and from its words for programs, never from its
-//! sentences for people.
+//! The kind comes from the versions that git lists and from its machine-readable conflict types,
+//! never from its messages for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,43 +9,43 @@ use crate::git::{Git, GitError};
 
 const SUBMODULE: &str = "160000";
 
-/// A file in conflict.
+/// A conflicting file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The file.
+    /// The path below the top of the repository.
     pub path: String,
-    /// What both sides did.
-    pub kind: Kind,
+    /// What the two sides did to the file.
+    pub kind: ConflictKind,
 }
 
-/// What two sides did that does not go together.
+/// Changes of two sides that conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConflictKind {
     /// Both changed the same lines.
     BothChanged,
-    /// Both added a file of this name.
+    /// Both added a file with this name.
     BothAdded,
-    /// The target deleted what the branch changed.
+    /// The target deleted a file that the branch changed.
     DeletedInTarget,
-    /// The branch deleted what the target changed.
+    /// The branch deleted a file that the target changed.
     DeletedInBranch,
-    /// A file or a directory was renamed, and something else happened to it as well.
+    /// One side renamed a file or directory, and the other side changed it too.
     Renamed,
-    /// Both changed a file that is no text.
+    /// Both changed a binary file.
     Binary,
-    /// Both changed what kind of file it is, or who may execute it.
+    /// Both changed the file type or the executable bit.
     Mode,
-    /// Both moved a submodule to commits of which none contains the other.
+    /// Both moved a submodule, to commits neither of which contains the other.
     Submodule,
-    /// A file stands where the other side has a directory.
+    /// One side has a file where the other has a directory.
     FileAgainstDirectory,
-    /// What git calls it.
+    /// Any other conflict, by git's name for it.
     Other(String),
 }
 
-impl Kind {
-    /// Returns it in words.
-    pub fn words(&self) -> &str {
+impl ConflictKind {
+    /// Describes the conflict for people; the texts are stored in journals.
+    pub fn description(&self) -> &str {
         match self {
             Self::BothChanged => "both changed",
             Self::BothAdded => "both added",
@@ -60,8 +60,9 @@ impl Kind {
         }
     }
 
-    /// Returns how a file is settled in a worktree of the branch that merges the target; `{}` is the
-    /// file.
+    /// Returns how to resolve the conflict in a worktree of the branch while merging the target.
+    ///
+    /// `{}` stands for the file.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::BothChanged | Self::BothAdded | Self::Other(_) => "edit {}, then git add {}",
@@ -79,112 +80,114 @@ impl Kind {
     }
 }
 
-/// What `git merge-tree` made of two commits.
-pub(super) struct Merged {
+/// The output of `git merge-tree`.
+pub(super) struct MergeTreeResult {
     pub(super) tree: String,
-    pub(super) conflicts: Vec<Found>,
+    pub(super) conflicts: Vec<ConflictVersions>,
 }
 
-/// A conflict with the versions that git found.
-pub(super) struct Found {
+/// A conflict with the versions that git listed for it.
+pub(super) struct ConflictVersions {
     pub(super) conflict: Conflict,
-    pub(super) versions: Versions,
+    pub(super) versions: StageVersions,
 }
 
-/// The base, ours and theirs of a file, each with its mode and object.
+/// Mode and object of the base, ours and theirs version of a file; `None` where it is missing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Versions([Option<(String, String)>; 3]);
+pub(super) struct StageVersions([Option<(String, String)>; 3]);
 
-impl Versions {
-    /// Returns mode and object of one of the three.
+impl StageVersions {
+    /// Returns mode and object of index stage 1 (base), 2 (ours) or 3 (theirs).
     pub(super) fn of(&self, stage: usize) -> Option<(&str, &str)> {
         self.0[stage - 1].as_ref().map(|(mode, object)| (mode.as_str(), object.as_str()))
     }
 }
 
-/// Merges two commits in memory; attributes are those of the first.
-pub(super) fn merge_tree(git: &Git, ours: &str, theirs: &str) -> Result<Merged, GitError> {
-    if let Some(tree) = git.plain().and_then(|plain| plain.merge(ours, theirs)) {
-        return Ok(Merged { tree, conflicts: Vec::new() });
+/// Merges two commits without a checkout, with the git attributes of `ours`.
+pub(super) fn merge_tree(git: &Git, ours: &str, theirs: &str) -> Result<MergeTreeResult, GitError> {
+    if let Some(tree) = git.in_process().and_then(|repo| repo.merge(ours, theirs)) {
+        return Ok(MergeTreeResult { tree, conflicts: Vec::new() });
     }
-    // Otherwise it would depend on what happens to be checked out.
+    // Without this, git would use the attributes of whatever is checked out.
     let git = git.with_env("GIT_ATTR_SOURCE", ours);
     let args = ["merge-tree", "--write-tree", "-z", "--messages", ours, theirs];
     let answer = git.ask(&args)?;
     match answer.code {
         Some(0 | 1) => Ok(parse(&answer.stdout, answer.success)),
-        // Once more for the error.
+        // Run again to get the error.
         _ => git.run(&args).map(|answer| parse(&answer.stdout, true)),
     }
 }
 
-/// Reads the tree, then the versions in conflict, then what git says about which of them.
-fn parse(output: &[u8], is_clean: bool) -> Merged {
+/// Parses the tree, then the conflicting versions, then the conflict type of each path.
+fn parse(output: &[u8], is_clean: bool) -> MergeTreeResult {
     let text = String::from_utf8_lossy(output);
     let mut words = text.split('\0');
     let tree = words.next().unwrap_or_default().to_owned();
-    let mut files: BTreeMap<String, Versions> = BTreeMap::new();
+    let mut files: BTreeMap<String, StageVersions> = BTreeMap::new();
     for line in words.by_ref().take_while(|line| !line.is_empty()) {
-        let Some((about, path)) = line.split_once('\t') else { continue };
-        let parts: Vec<_> = about.split(' ').collect();
+        let Some((header, path)) = line.split_once('\t') else { continue };
+        let parts: Vec<_> = header.split(' ').collect();
         let versions = files.entry(path.to_owned()).or_default();
         if let [mode, object, stage @ ("1" | "2" | "3")] = parts[..] {
-            let at = usize::from(stage.as_bytes()[0] - b'1');
-            versions.0[at] = Some((mode.to_owned(), object.to_owned()));
+            let index = usize::from(stage.as_bytes()[0] - b'1');
+            versions.0[index] = Some((mode.to_owned(), object.to_owned()));
         }
     }
-    let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     while let Some(count) = words.next().and_then(|count| count.parse::<usize>().ok()) {
-        let about: Vec<&str> = words.by_ref().take(count).collect();
+        let paths: Vec<&str> = words.by_ref().take(count).collect();
         let (kind, _sentence) = (words.next().unwrap_or_default(), words.next());
         let kind = kind.strip_prefix("CONFLICT (").and_then(|kind| kind.strip_suffix(')'));
-        for path in about {
-            let known =
-                kind.map(|kind| said.entry(path.to_owned()).or_default().insert(kind.into()));
-            known.unwrap_or_default();
+        for path in paths {
+            let inserted =
+                kind.map(|kind| types.entry(path.to_owned()).or_default().insert(kind.into()));
+            inserted.unwrap_or_default();
         }
     }
     if is_clean {
-        return Merged { tree, conflicts: Vec::new() };
+        return MergeTreeResult { tree, conflicts: Vec::new() };
     }
     if files.is_empty() {
-        // Git knows conflicts that leave no file behind.
-        files.extend(said.keys().map(|path| (path.clone(), Versions::default())));
+        // Some conflicts list no file versions; then the messages name the paths.
+        files.extend(types.keys().map(|path| (path.clone(), StageVersions::default())));
     }
     let none = BTreeSet::new();
-    let found = |(path, versions): (String, Versions)| {
-        let kind = kind(said.get(&path).unwrap_or(&none), &versions);
-        Found { conflict: Conflict { path, kind }, versions }
+    let classify = |(path, versions): (String, StageVersions)| {
+        let kind = classify_conflict(types.get(&path).unwrap_or(&none), &versions);
+        ConflictVersions { conflict: Conflict { path, kind }, versions }
     };
-    Merged { tree, conflicts: files.into_iter().map(found).collect() }
+    MergeTreeResult { tree, conflicts: files.into_iter().map(classify).collect() }
 }
 
-fn kind(said: &BTreeSet<String>, versions: &Versions) -> Kind {
-    let says = |part: &str| said.iter().any(|word| word.contains(part));
+fn classify_conflict(types: &BTreeSet<String>, versions: &StageVersions) -> ConflictKind {
+    let has_type = |part: &str| types.iter().any(|word| word.contains(part));
     let is_submodule =
         (1..=3).any(|stage| versions.of(stage).is_some_and(|(mode, _)| mode == SUBMODULE));
-    if is_submodule || says("submodule") {
-        return Kind::Submodule;
+    if is_submodule || has_type("submodule") {
+        return ConflictKind::Submodule;
     }
-    if says("rename") || says("directory rename") || says("implicit dir") {
-        return Kind::Renamed;
+    if has_type("rename") || has_type("directory rename") || has_type("implicit dir") {
+        return ConflictKind::Renamed;
     }
-    if says("file/directory") {
-        return Kind::FileAgainstDirectory;
+    if has_type("file/directory") {
+        return ConflictKind::FileAgainstDirectory;
     }
-    if says("binary") {
-        return Kind::Binary;
+    if has_type("binary") {
+        return ConflictKind::Binary;
     }
     match (versions.of(1), versions.of(2), versions.of(3)) {
-        _ if says("mode") => Kind::Mode,
-        (_, Some((ours, one)), Some((theirs, other))) if ours != theirs && one == other => {
-            Kind::Mode
+        _ if has_type("mode") => ConflictKind::Mode,
+        (_, Some((our_mode, our_object)), Some((their_mode, their_object)))
+            if our_mode != their_mode && our_object == their_object =>
+        {
+            ConflictKind::Mode
         }
-        (None, Some(_), Some(_)) => Kind::BothAdded,
-        (Some(_), Some(_), None) => Kind::DeletedInBranch,
-        (Some(_), None, Some(_)) => Kind::DeletedInTarget,
-        (Some(_), Some(_), Some(_)) => Kind::BothChanged,
-        _ => Kind::Other(said.first().cloned().unwrap_or_else(|| "conflict".to_owned())),
+        (None, Some(_), Some(_)) => ConflictKind::BothAdded,
+        (Some(_), Some(_), None) => ConflictKind::DeletedInBranch,
+        (Some(_), None, Some(_)) => ConflictKind::DeletedInTarget,
+        (Some(_), Some(_), Some(_)) => ConflictKind::BothChanged,
+        _ => ConflictKind::Other(types.first().cloned().unwrap_or_else(|| "conflict".to_owned())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Worktrees in every state that a crash can leave behind.
+//! Preparing worktrees in every state that a crash can leave.
 
 mod removing;
 
@@ -7,28 +7,29 @@ use std::fs;
 use super::*;
 use crate::test_repository::{Repository, commit, write};
 
-/// A repository and the place of a phase's worktree in it.
-struct Place {
+/// A repository and the spec of a phase's worktree in it.
+struct Fixture {
     repository: Repository,
-    job: Prepare,
+    job: WorktreeSpec,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let repository = Repository::new();
         repository.write("deep/code", "code\n");
         let base = repository.commit("second");
         let path = repository.root().join(".worktrees/p03");
-        Self { job: Prepare { path, branch: "phase-03".to_owned(), base }, repository }
+        Self { job: WorktreeSpec { path, branch: "phase-03".to_owned(), base }, repository }
     }
 
-    fn prepare(&self) -> Prepared {
+    fn prepare(&self) -> PreparedWorktree {
         let prepared = prepare(&self.repository.root(), &self.job).unwrap();
-        // Whatever was found: now it is a clean worktree on its branch, and again changes nothing.
+        // Whatever state was found: the worktree is on its branch now, and a second call changes
+        // nothing.
         assert_eq!(self.worktree().current_branch().unwrap().as_deref(), Some("phase-03"));
-        assert!(!self.admin().join("locked").exists());
+        assert!(!self.entry().join("locked").exists());
         let again = prepare(&self.repository.root(), &self.job).unwrap();
-        let wanted = Prepared {
+        let wanted = PreparedWorktree {
             reused: true,
             created_branch: false,
             rescued: Vec::new(),
@@ -46,8 +47,8 @@ impl Place {
         Git::at_top(&self.job.path)
     }
 
-    /// The directory that git keeps for the worktree.
-    fn admin(&self) -> PathBuf {
+    /// Returns git's entry directory for the worktree.
+    fn entry(&self) -> PathBuf {
         self.worktree().git_dir().unwrap()
     }
 
@@ -64,308 +65,309 @@ impl Place {
     }
 
     fn show(&self, commit: &str, path: &str) -> String {
-        self.repository.say(&["show", &format!("{commit}:{path}")])
+        self.repository.run_git(&["show", &format!("{commit}:{path}")])
     }
 }
 
 #[test]
-fn branch_and_worktree_are_made_and_found_again() {
-    let place = Place::new();
-    place.repository.hook("post-checkout", "echo ran >hook-ran");
-    let prepared = place.prepare();
-    assert!(!prepared.reused && prepared.created_branch && !prepared.behind);
-    assert_eq!(prepared.head, place.job.base);
-    assert_eq!(place.text("deep/code"), "code\n");
-    assert!(!place.job.path.join("hook-ran").exists());
-    let exclude = place.repository.text(".git/info/exclude");
+fn branch_and_worktree_are_created_and_reused() {
+    let fixture = Fixture::new();
+    fixture.repository.hook("post-checkout", "echo ran >hook-ran");
+    let prepared = fixture.prepare();
+    assert!(!prepared.reused && prepared.created_branch && !prepared.is_behind_base);
+    assert_eq!(prepared.head, fixture.job.base);
+    assert_eq!(fixture.text("deep/code"), "code\n");
+    assert!(!fixture.job.path.join("hook-ran").exists());
+    let exclude = fixture.repository.text(".git/info/exclude");
     assert_eq!(exclude.matches("/.worktrees/\n").count(), 1, "{exclude}");
-    assert!(!place.repository.git.is_dirty(true).unwrap());
+    assert!(!fixture.repository.git.is_dirty(true).unwrap());
 }
 
 #[test]
-fn a_line_of_the_user_that_ignores_the_home_is_enough() {
-    let place = Place::new();
-    place.repository.write(".git/info/exclude", "# mine\n.worktrees/");
-    place.prepare();
-    assert_eq!(place.repository.text(".git/info/exclude"), "# mine\n.worktrees/");
-    place.repository.write(".git/info/exclude", "/.work");
-    place.prepare();
-    assert_eq!(place.repository.text(".git/info/exclude"), "/.work\n/.worktrees/\n");
+fn an_exclude_line_of_the_user_for_the_worktrees_is_enough() {
+    let fixture = Fixture::new();
+    fixture.repository.write(".git/info/exclude", "# mine\n.worktrees/");
+    fixture.prepare();
+    assert_eq!(fixture.repository.text(".git/info/exclude"), "# mine\n.worktrees/");
+    fixture.repository.write(".git/info/exclude", "/.work");
+    fixture.prepare();
+    assert_eq!(fixture.repository.text(".git/info/exclude"), "/.work\n/.worktrees/\n");
 }
 
 #[test]
 fn a_branch_without_a_worktree_is_used() {
-    let place = Place::new();
-    place.repository.say(&["branch", "phase-03"]);
-    let prepared = place.prepare();
+    let fixture = Fixture::new();
+    fixture.repository.run_git(&["branch", "phase-03"]);
+    let prepared = fixture.prepare();
     assert!(!prepared.reused && !prepared.created_branch);
 }
 
 #[test]
-fn work_that_goes_on_is_left_alone() {
-    let place = Place::new();
-    place.prepare();
-    place.write("done", "d\n");
-    let head = commit(&place.worktree(), "done");
-    place.write("doing", "d\n");
-    let prepared = place.prepare();
-    assert_eq!((prepared.head, prepared.behind), (head, false));
-    assert_eq!(place.text("doing"), "d\n");
+fn work_in_progress_is_left_alone() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    fixture.write("done", "d\n");
+    let head = commit(&fixture.worktree(), "done");
+    fixture.write("doing", "d\n");
+    let prepared = fixture.prepare();
+    assert_eq!((prepared.head, prepared.is_behind_base), (head, false));
+    assert_eq!(fixture.text("doing"), "d\n");
 }
 
 #[test]
-fn a_worktree_without_commits_follows_the_base() {
-    let mut place = Place::new();
-    place.prepare();
-    place.write("doing", "d\n");
-    place.repository.write("file", "newer\n");
-    place.job.base = place.repository.commit("newer");
-    let prepared = place.prepare();
-    assert_eq!((prepared.head, prepared.behind), (place.job.base.clone(), false));
-    assert_eq!(place.text("file"), "newer\n");
-    assert!(place.is_clean());
+fn a_worktree_without_commits_is_reset_to_the_new_base() {
+    let mut fixture = Fixture::new();
+    fixture.prepare();
+    fixture.write("doing", "d\n");
+    fixture.repository.write("file", "newer\n");
+    fixture.job.base = fixture.repository.commit("newer");
+    let prepared = fixture.prepare();
+    assert_eq!((prepared.head, prepared.is_behind_base), (fixture.job.base.clone(), false));
+    assert_eq!(fixture.text("file"), "newer\n");
+    assert!(fixture.is_clean());
     assert_eq!(prepared.rescued.len(), 1);
-    assert_eq!(place.show(&prepared.rescued[0].commit, "doing"), "d");
+    assert_eq!(fixture.show(&prepared.rescued[0].commit, "doing"), "d");
 }
 
 #[test]
-fn one_with_commits_of_its_own_is_behind_and_stays() {
-    let mut place = Place::new();
-    place.prepare();
-    place.write("done", "d\n");
-    let head = commit(&place.worktree(), "done");
-    place.write("doing", "d\n");
-    place.repository.write("file", "newer\n");
-    place.job.base = place.repository.commit("newer");
-    let prepared = place.prepare();
-    assert_eq!((prepared.head, prepared.behind), (head, true));
-    assert_eq!(place.text("doing"), "d\n");
+fn a_worktree_with_commits_of_its_own_is_behind_and_stays() {
+    let mut fixture = Fixture::new();
+    fixture.prepare();
+    fixture.write("done", "d\n");
+    let head = commit(&fixture.worktree(), "done");
+    fixture.write("doing", "d\n");
+    fixture.repository.write("file", "newer\n");
+    fixture.job.base = fixture.repository.commit("newer");
+    let prepared = fixture.prepare();
+    assert_eq!((prepared.head, prepared.is_behind_base), (head, true));
+    assert_eq!(fixture.text("doing"), "d\n");
     assert_eq!(prepared.rescued, []);
 }
 
 #[test]
-fn a_directory_that_is_gone_is_made_again() {
-    let place = Place::new();
-    place.prepare();
-    let other = place.repository.root().join(".worktrees/other");
-    place.repository.say(&["worktree", "add", "-q", "--detach", &other.to_string_lossy()]);
+fn a_deleted_worktree_directory_is_created_again() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    let other = fixture.repository.root().join(".worktrees/other");
+    fixture.repository.run_git(&["worktree", "add", "-q", "--detach", &other.to_string_lossy()]);
     for reason in [None, Some(UNFINISHED)] {
         if let Some(reason) = reason {
-            fs::write(place.admin().join("locked"), reason).unwrap();
+            fs::write(fixture.entry().join("locked"), reason).unwrap();
         }
-        fs::remove_dir_all(&place.job.path).unwrap();
+        fs::remove_dir_all(&fixture.job.path).unwrap();
         fs::remove_dir_all(&other).ok();
-        assert!(!place.prepare().reused);
-        assert_eq!(place.text("file"), "one\n");
+        assert!(!fixture.prepare().reused);
+        assert_eq!(fixture.text("file"), "one\n");
     }
-    let listed = place.repository.say(&["worktree", "list"]);
-    assert!(listed.contains("other"), "entries of others are none of our business: {listed}");
+    let listed = fixture.repository.run_git(&["worktree", "list"]);
+    assert!(listed.contains("other"), "entries of other worktrees stay: {listed}");
 }
 
 #[test]
-fn a_worktree_whose_making_was_cut_short_is_finished() {
-    let place = Place::new();
-    place.prepare();
+fn a_worktree_whose_creation_was_interrupted_is_completed() {
+    let fixture = Fixture::new();
+    fixture.prepare();
     // Before the index was written: some files are there, one of them not whole.
-    fs::write(place.admin().join("locked"), format!("{UNFINISHED}\n")).unwrap();
-    fs::remove_file(place.admin().join("index")).unwrap();
-    fs::write(place.admin().join("index.lock"), "").unwrap();
-    fs::remove_dir_all(place.job.path.join("deep")).unwrap();
-    let prepared = place.prepare();
+    fs::write(fixture.entry().join("locked"), format!("{UNFINISHED}\n")).unwrap();
+    fs::remove_file(fixture.entry().join("index")).unwrap();
+    fs::write(fixture.entry().join("index.lock"), "").unwrap();
+    fs::remove_dir_all(fixture.job.path.join("deep")).unwrap();
+    let prepared = fixture.prepare();
     assert!(prepared.reused);
     assert_eq!(prepared.rescued, [], "there was nothing but files of the commit");
-    assert!(place.is_clean());
+    assert!(fixture.is_clean());
     // After it, before it was unlocked.
-    fs::write(place.admin().join("locked"), UNFINISHED).unwrap();
-    assert!(place.prepare().reused);
+    fs::write(fixture.entry().join("locked"), UNFINISHED).unwrap();
+    assert!(fixture.prepare().reused);
     // With something that git did not put there.
-    fs::remove_file(place.admin().join("index")).unwrap();
-    place.write("file", "of a person\n");
-    let prepared = place.prepare();
-    assert_eq!(place.show(&prepared.rescued[0].commit, "file"), "of a person");
-    assert!(place.is_clean());
+    fs::remove_file(fixture.entry().join("index")).unwrap();
+    fixture.write("file", "of a person\n");
+    let prepared = fixture.prepare();
+    assert_eq!(fixture.show(&prepared.rescued[0].commit, "file"), "of a person");
+    assert!(fixture.is_clean());
 }
 
 #[test]
-fn one_that_was_hardly_begun_is_made_anew() {
-    let place = Place::new();
-    fs::create_dir_all(&place.job.path).unwrap();
-    assert!(!place.prepare().reused, "an empty directory is no hindrance");
+fn a_worktree_whose_creation_had_just_started_is_created_again() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(&fixture.job.path).unwrap();
+    assert!(!fixture.prepare().reused, "an empty directory does not block");
     for step in ["no head", "no commit", "no entry", "empty parts"] {
-        let admin = place.admin();
-        for entry in ["file", "deep/code"] {
-            fs::remove_file(place.job.path.join(entry)).unwrap();
+        let entry = fixture.entry();
+        for name in ["file", "deep/code"] {
+            fs::remove_file(fixture.job.path.join(name)).unwrap();
         }
-        fs::remove_dir(place.job.path.join("deep")).unwrap();
-        fs::write(admin.join("locked"), UNFINISHED).unwrap();
+        fs::remove_dir(fixture.job.path.join("deep")).unwrap();
+        fs::write(entry.join("locked"), UNFINISHED).unwrap();
         match step {
-            "no head" => fs::remove_file(admin.join("HEAD")).unwrap(),
+            "no head" => fs::remove_file(entry.join("HEAD")).unwrap(),
             // With this, git itself cannot list any worktree.
-            "empty parts" => fs::write(admin.join("commondir"), "").unwrap(),
-            "no commit" => fs::write(admin.join("HEAD"), format!("{:040}\n", 0)).unwrap(),
-            _ => fs::remove_dir_all(&admin).unwrap(),
+            "empty parts" => fs::write(entry.join("commondir"), "").unwrap(),
+            "no commit" => fs::write(entry.join("HEAD"), format!("{:040}\n", 0)).unwrap(),
+            _ => fs::remove_dir_all(&entry).unwrap(),
         }
-        assert!(!place.prepare().reused, "{step}");
-        assert_eq!(place.text("deep/code"), "code\n");
+        assert!(!fixture.prepare().reused, "{step}");
+        assert_eq!(fixture.text("deep/code"), "code\n");
     }
-    let entries = fs::read_dir(place.repository.root().join(".git/worktrees")).unwrap();
+    let entries = fs::read_dir(fixture.repository.root().join(".git/worktrees")).unwrap();
     assert_eq!(entries.count(), 1, "no entry is left behind");
 }
 
 #[test]
-fn one_whose_branch_was_not_made_is_made_anew() {
-    let place = Place::new();
-    place.prepare();
-    // We were killed when all was there but the branch.
+fn a_worktree_whose_branch_was_not_created_is_created_again() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    // The state after a kill when everything existed except the branch.
     for name in ["file", "deep/code"] {
-        fs::remove_file(place.job.path.join(name)).unwrap();
+        fs::remove_file(fixture.job.path.join(name)).unwrap();
     }
-    fs::remove_dir(place.job.path.join("deep")).unwrap();
+    fs::remove_dir(fixture.job.path.join("deep")).unwrap();
     for name in ["index", "ORIG_HEAD"] {
-        fs::remove_file(place.admin().join(name)).unwrap();
+        fs::remove_file(fixture.entry().join(name)).unwrap();
     }
-    let heads = place.repository.root().join(".git/refs/heads");
-    let branch = heads.join(&place.job.branch);
-    fs::rename(&branch, heads.join(format!("{}.lock", place.job.branch))).unwrap();
-    let prepared = place.prepare();
+    let heads = fixture.repository.root().join(".git/refs/heads");
+    let branch = heads.join(&fixture.job.branch);
+    fs::rename(&branch, heads.join(format!("{}.lock", fixture.job.branch))).unwrap();
+    let prepared = fixture.prepare();
     assert!(!prepared.reused && prepared.created_branch);
-    assert!(branch.exists() && place.is_clean());
-    assert_eq!(place.text("deep/code"), "code\n");
+    assert!(branch.exists() && fixture.is_clean());
+    assert_eq!(fixture.text("deep/code"), "code\n");
 }
 
 #[test]
-fn unfinished_entries_of_other_phases_are_no_hindrance() {
-    let place = Place::new();
-    let entries = place.repository.root().join(".git/worktrees");
+fn unfinished_entries_of_other_phases_do_not_block() {
+    let fixture = Fixture::new();
+    let entries = fixture.repository.root().join(".git/worktrees");
     for (name, files) in
         [("empty", vec![]), ("p04", vec!["locked"]), ("p05", vec!["locked", "gitdir"])]
     {
         fs::create_dir_all(entries.join(name)).unwrap();
         for file in files {
-            let gitdir = place.repository.root().join(".worktrees/p05/.git");
+            let gitdir = fixture.repository.root().join(".worktrees/p05/.git");
             let text = if file == "locked" { UNFINISHED.into() } else { gitdir.to_string_lossy() };
             fs::write(entries.join(name).join(file), format!("{text}\n")).unwrap();
         }
     }
-    write(&place.repository.root().join(".worktrees/p05/.git"), "");
-    place.prepare();
+    write(&fixture.repository.root().join(".worktrees/p05/.git"), "");
+    fixture.prepare();
     assert_eq!(fs::read_dir(&entries).unwrap().count(), 1);
-    assert!(!place.repository.root().join(".worktrees/p05").exists());
-    fs::write(place.admin().join("locked"), "on a drive\n").unwrap();
-    fs::write(place.admin().join("HEAD"), "").unwrap();
-    clear_unfinished(&place.repository.root()).unwrap();
+    assert!(!fixture.repository.root().join(".worktrees/p05").exists());
+    fs::write(fixture.entry().join("locked"), "on a drive\n").unwrap();
+    fs::write(fixture.entry().join("HEAD"), "").unwrap();
+    clear_unfinished(&fixture.repository.root()).unwrap();
     assert!(entries.join("p03").exists(), "git did not say that it is unfinished");
 }
 
-/// What a power failure leaves of an entry that had its place, but whose files were not on the disk.
+/// A power failure can leave an entry whose files were created but not yet written to disk.
 #[test]
-fn an_entry_whose_files_are_empty_is_made_anew() {
+fn an_entry_with_empty_files_is_created_again() {
     for name in ["commondir", "gitdir", "HEAD"] {
-        let place = Place::new();
-        begin(&place.repository.root(), &place.job).unwrap();
-        let entry = place.admin();
+        let fixture = Fixture::new();
+        create_without_files(&fixture.repository.root(), &fixture.job).unwrap();
+        let entry = fixture.entry();
         assert!(!entry.join("index").exists());
         fs::write(entry.join(name), "").unwrap();
-        place.prepare();
-        assert_eq!(place.text("deep/code"), "code\n", "{name}");
+        fixture.prepare();
+        assert_eq!(fixture.text("deep/code"), "code\n", "{name}");
     }
 }
 
 #[test]
-fn a_lost_link_is_mended_and_never_leads_to_the_main_worktree() {
-    let place = Place::new();
-    place.prepare();
-    place.write("doing", "d\n");
-    place.repository.write("file", "of the user\n");
-    fs::remove_file(place.job.path.join(".git")).unwrap();
-    assert!(place.prepare().reused);
-    assert_eq!(place.text("doing"), "d\n");
-    assert_eq!(place.repository.text("file"), "of the user\n");
+fn a_missing_git_link_is_repaired_and_the_main_worktree_is_untouched() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    fixture.write("doing", "d\n");
+    fixture.repository.write("file", "of the user\n");
+    fs::remove_file(fixture.job.path.join(".git")).unwrap();
+    assert!(fixture.prepare().reused);
+    assert_eq!(fixture.text("doing"), "d\n");
+    assert_eq!(fixture.repository.text("file"), "of the user\n");
 }
 
 #[test]
 fn files_of_others_are_not_touched() {
-    let place = Place::new();
-    place.write("theirs", "t\n");
-    let error = place.error();
-    assert!(matches!(error, WorktreeError::InTheWay { .. }), "{error}");
-    assert_eq!(place.text("theirs"), "t\n");
-    let another = Git::new(&place.job.path);
+    let fixture = Fixture::new();
+    fixture.write("theirs", "t\n");
+    let error = fixture.error();
+    assert!(matches!(error, WorktreeError::PathOccupied { .. }), "{error}");
+    assert_eq!(fixture.text("theirs"), "t\n");
+    let another = Git::new(&fixture.job.path);
     another.run(&["init", "-q"]).unwrap();
     another.run(&["config", "user.name", "Tester"]).unwrap();
     another.run(&["config", "user.email", "tester@example.com"]).unwrap();
     commit(&another, "another repository");
-    assert!(matches!(place.error(), WorktreeError::InTheWay { .. }));
-    assert!(!place.repository.git.branch_exists("phase-03").unwrap());
+    assert!(matches!(fixture.error(), WorktreeError::PathOccupied { .. }));
+    assert!(!fixture.repository.git.branch_exists("phase-03").unwrap());
 }
 
 #[test]
-fn what_an_agent_left_on_another_branch_is_kept() {
-    let place = Place::new();
-    place.prepare();
-    place.worktree().run(&["checkout", "-q", "--detach"]).unwrap();
-    place.write("lost", "l\n");
-    let lost = commit(&place.worktree(), "lost");
-    place.write("doing", "d\n");
-    let prepared = place.prepare();
-    assert_eq!(prepared.head, place.job.base);
-    assert!(place.is_clean());
+fn work_that_an_agent_left_on_a_detached_head_is_kept() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    fixture.worktree().run(&["checkout", "-q", "--detach"]).unwrap();
+    fixture.write("lost", "l\n");
+    let lost = commit(&fixture.worktree(), "lost");
+    fixture.write("doing", "d\n");
+    let prepared = fixture.prepare();
+    assert_eq!(prepared.head, fixture.job.base);
+    assert!(fixture.is_clean());
     let kept = &prepared.rescued;
-    assert_eq!(place.show(&kept[0].commit, "doing"), "d");
+    assert_eq!(fixture.show(&kept[0].commit, "doing"), "d");
     assert_eq!((kept.len(), &kept[1].commit), (2, &lost));
 }
 
 #[test]
-fn a_rebase_in_the_middle_is_given_up() {
-    let place = Place::new();
-    place.prepare();
-    place.write("a", "a\n");
-    let tip = commit(&place.worktree(), "a");
-    let stopped = place.worktree().with_env("GIT_SEQUENCE_EDITOR", "sed -i 1s/pick/edit/");
+fn a_rebase_in_progress_is_abandoned() {
+    let fixture = Fixture::new();
+    fixture.prepare();
+    fixture.write("a", "a\n");
+    let tip = commit(&fixture.worktree(), "a");
+    let stopped = fixture.worktree().with_env("GIT_SEQUENCE_EDITOR", "sed -i 1s/pick/edit/");
     stopped.run(&["rebase", "-q", "-i", "HEAD~1"]).unwrap();
-    let prepared = place.prepare();
+    let prepared = fixture.prepare();
     assert_eq!(prepared.head, tip);
-    assert!(!place.admin().join("rebase-merge").exists());
+    assert!(!fixture.entry().join("rebase-merge").exists());
 }
 
 #[test]
 fn a_branch_in_use_elsewhere_is_refused() {
-    let place = Place::new();
-    place.repository.say(&["worktree", "add", "-q", "elsewhere", "-b", "phase-03"]);
-    let error = place.error();
-    assert!(matches!(error, WorktreeError::Elsewhere { .. }), "{error}");
-    fs::remove_dir_all(place.repository.root().join("elsewhere")).unwrap();
-    assert!(!place.prepare().reused);
+    let fixture = Fixture::new();
+    fixture.repository.run_git(&["worktree", "add", "-q", "elsewhere", "-b", "phase-03"]);
+    let error = fixture.error();
+    assert!(matches!(error, WorktreeError::BranchInUse { .. }), "{error}");
+    fs::remove_dir_all(fixture.repository.root().join("elsewhere")).unwrap();
+    assert!(!fixture.prepare().reused);
 }
 
 #[test]
 fn bad_names_and_bases_are_refused_before_anything_happens() {
-    let mut place = Place::new();
+    let mut fixture = Fixture::new();
     for branch in ["-b", "a..b", "", "a b"] {
-        place.job.branch = branch.to_owned();
-        assert!(matches!(place.error(), WorktreeError::BadBranch { .. }), "{branch}");
+        fixture.job.branch = branch.to_owned();
+        assert!(matches!(fixture.error(), WorktreeError::BadBranch { .. }), "{branch}");
     }
-    place.job = Prepare { base: "nowhere".to_owned(), ..place.job };
-    assert!(matches!(place.error(), WorktreeError::NoBase { .. }));
-    assert!(!place.repository.root().join(".worktrees").exists());
-    place.job = Prepare { base: "1".repeat(40), branch: "phase-03".to_owned(), ..place.job };
-    assert!(matches!(place.error(), WorktreeError::NoBase { .. }));
-    assert!(!place.repository.root().join(".worktrees/p03").exists());
-    assert_eq!(place.repository.git.commit_of("refs/heads/phase-03").unwrap(), None);
+    fixture.job = WorktreeSpec { base: "nowhere".to_owned(), ..fixture.job };
+    assert!(matches!(fixture.error(), WorktreeError::NoBase { .. }));
+    assert!(!fixture.repository.root().join(".worktrees").exists());
+    fixture.job =
+        WorktreeSpec { base: "1".repeat(40), branch: "phase-03".to_owned(), ..fixture.job };
+    assert!(matches!(fixture.error(), WorktreeError::NoBase { .. }));
+    assert!(!fixture.repository.root().join(".worktrees/p03").exists());
+    assert_eq!(fixture.repository.git.commit_of("refs/heads/phase-03").unwrap(), None);
 }
 
 #[test]
-fn a_locked_index_of_a_killed_git_is_no_hindrance() {
-    let mut place = Place::new();
-    place.prepare();
-    fs::write(place.admin().join("index.lock"), "").unwrap();
-    place.repository.write("file", "newer\n");
-    place.job.base = place.repository.commit("newer");
-    assert_eq!(place.prepare().head, place.job.base);
+fn a_stale_index_lock_of_a_killed_git_does_not_block() {
+    let mut fixture = Fixture::new();
+    fixture.prepare();
+    fs::write(fixture.entry().join("index.lock"), "").unwrap();
+    fixture.repository.write("file", "newer\n");
+    fixture.job.base = fixture.repository.commit("newer");
+    assert_eq!(fixture.prepare().head, fixture.job.base);
 }
 
 #[test]
-fn pointers_of_large_files_need_no_program_to_be_checked_out_and_committed_beside() {
+fn lfs_pointers_are_checked_out_and_kept_without_the_lfs_program() {
     let repository = Repository::new();
     repository.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 1\n";
@@ -377,10 +379,10 @@ fn pointers_of_large_files_need_no_program_to_be_checked_out_and_committed_besid
         ("filter.lfs.clean", "git-lfs clean -- %f"),
         ("filter.lfs.required", "true"),
     ] {
-        repository.say(&["config", key, value]);
+        repository.run_git(&["config", key, value]);
     }
     let path = repository.root().join(".worktrees/p03");
-    let job = Prepare { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    let job = WorktreeSpec { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
     prepare(&repository.root(), &job).unwrap();
     assert_eq!(fs::read_to_string(path.join("x.bin")).unwrap(), pointer);
     write(&path.join("code"), "c\n");
@@ -395,9 +397,9 @@ fn a_worktree_is_as_sparse_as_the_main_one() {
     repository.write("in/file", "i\n");
     repository.write("out/file", "o\n");
     repository.commit("directories");
-    repository.say(&["sparse-checkout", "set", "in"]);
+    repository.run_git(&["sparse-checkout", "set", "in"]);
     let path = repository.root().join(".worktrees/p03");
-    let job = Prepare { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    let job = WorktreeSpec { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
     prepare(&repository.root(), &job).unwrap();
     assert!(path.join("in/file").exists() && !path.join("out").exists());
 }

@@ -1,4 +1,4 @@
-//! Processes as Linux tells of them, under `/proc`.
+//! Finds and signals processes on Linux, with `/proc` and process descriptors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,60 +13,61 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::{ProcessError, Started};
+use super::{ProcessError, ProcessIdentity};
 
-/// How long killed processes may take to be gone.
+/// How long to wait for killed processes to disappear.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-/// How long to wait before looking whether there are new processes.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// A process may be made by one that was looked at before, so it takes more than one look to be sure
-/// that there is none.
-const EMPTY_LOOKS: usize = 2;
-/// How often and after how long it is looked again at who becomes another program.
-const BLANK_LOOKS: usize = 200;
-const BLANK_FOR: Duration = Duration::from_millis(1);
+/// How often to search for new processes.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// How many searches in a row must find nothing: one search may miss the child of a process that it
+/// has already passed.
+const EMPTY_SCANS: usize = 2;
+/// How often, and at what interval, to re-read the environment of a process in the middle of
+/// `exec`.
+const EXEC_POLLS_MAX: usize = 200;
+const EXEC_POLL_EVERY: Duration = Duration::from_millis(1);
 
-/// The flag of what the system runs for itself.
+/// The `PF_KTHREAD` flag of kernel threads.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// What one line of `/proc/<pid>/stat` says.
+/// The parsed fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(super) struct ProcessStat {
     is_dead: bool,
     is_stopped: bool,
-    /// Whether it is a part of the system, which has no environment.
+    /// Whether it is a kernel thread, which has no environment.
     is_kernel: bool,
     parent: u32,
     group: u32,
-    /// What it and the children that it has seen off computed, in ticks.
+    /// CPU time of the process and of its reaped children, in clock ticks.
     ticks: u64,
     start_time: u64,
 }
 
-/// A process that is to end.
-struct Target {
-    process: Started,
+/// A process with an open descriptor, so that a signal cannot hit another process with its id.
+struct OpenProcess {
+    process: ProcessIdentity,
     descriptor: OwnedFd,
 }
 
-/// The calling process.
-pub(crate) fn this() -> Started {
+/// Returns the identity of the calling process.
+pub(crate) fn current() -> ProcessIdentity {
     let pid = std::process::id();
-    Started { pid, start_time: start_time(pid).unwrap_or(0) }
+    ProcessIdentity { pid, start_time: start_time(pid).unwrap_or(0) }
 }
 
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.start_time)
 }
 
-pub(super) fn terminate(process: Started) -> io::Result<bool> {
+pub(super) fn terminate(process: ProcessIdentity) -> io::Result<bool> {
     let Some(target) = open(process)? else { return Ok(false) };
     send(&target, Signal::TERM)?;
     Ok(true)
 }
 
-/// Waits until a process is gone, for as long as that takes.
-pub(super) fn wait_end(process: Started) -> io::Result<()> {
+/// Waits without a time limit until a process is gone.
+pub(super) fn wait_until_gone(process: ProcessIdentity) -> io::Result<()> {
     let Some(target) = open(process)? else { return Ok(()) };
     loop {
         let mut fds = [PollFd::new(&target.descriptor, PollFlags::IN)];
@@ -78,50 +79,52 @@ pub(super) fn wait_end(process: Started) -> io::Result<()> {
     }
 }
 
-pub(super) fn end_marked(mark: &str, grace: Duration) -> Result<usize, ProcessError> {
+pub(super) fn end_with_variable(variable: &str, grace: Duration) -> Result<usize, ProcessError> {
     let start = Instant::now();
     let kill_at = start + grace;
     let give_up_at = kill_at + KILLED_WITHIN;
-    let mut asked = BTreeSet::new();
-    let mut empty_looks = 0;
-    while empty_looks < EMPTY_LOOKS {
-        let targets = find(mark, &asked).map_err(|source| ProcessError::Look { source })?;
+    let mut signalled = BTreeSet::new();
+    let mut empty_scans = 0;
+    while empty_scans < EMPTY_SCANS {
+        let targets = find(variable, &signalled).map_err(|source| ProcessError::List { source })?;
         if targets.is_empty() {
-            empty_looks += 1;
+            empty_scans += 1;
             continue;
         }
-        empty_looks = 0;
+        empty_scans = 0;
         let now = Instant::now();
         if now >= give_up_at {
             let pids = targets.iter().map(|target| target.process.pid).collect();
-            return Err(ProcessError::Left { mark: mark.to_owned(), pids });
+            return Err(ProcessError::StillRunning { variable: variable.to_owned(), pids });
         }
         let signal = if now < kill_at { Signal::TERM } else { Signal::KILL };
         for target in &targets {
-            // Asking twice would interrupt the clearing up that the first time began.
-            if asked.insert(target.process) || signal == Signal::KILL {
-                // Who may not be ended is found again at the end of the time, and named.
+            // A second SIGTERM could interrupt the cleanup that the first one started.
+            if signalled.insert(target.process) || signal == Signal::KILL {
+                // A process that cannot be signalled is found again and named in the error at the
+                // end.
                 send(target, signal).ok();
             }
         }
         let end = if now < kill_at { kill_at } else { give_up_at };
-        let wait = end.saturating_duration_since(now).min(LOOK_EVERY);
-        wait_for_any(&targets, wait).map_err(|source| ProcessError::Look { source })?;
+        let wait = end.saturating_duration_since(now).min(POLL_EVERY);
+        wait_for_any(&targets, wait).map_err(|source| ProcessError::List { source })?;
     }
-    Ok(asked.len())
+    Ok(signalled.len())
 }
 
-/// Waits until no process of a program is busy with a directory, at most as long as `wait`.
+/// Waits until no process of a program uses a directory, at most as long as `wait`.
 ///
-/// Busy with it is who names it in an argument or in one of git's variables, and, if asked for, who
-/// works in it. Returns those that are left; `None` when that cannot be told.
+/// A process uses it if it names the directory in an argument or in a `GIT_*` variable, or, with
+/// `include_cwd`, has its working directory there. Returns the ids of the processes that still do;
+/// `None` if processes cannot be listed.
 pub(crate) fn wait_for_programs(
     name: &str,
     dir: &Path,
-    with_those_inside: bool,
+    include_cwd: bool,
     wait: Duration,
 ) -> Option<Vec<u32>> {
-    // The processes may know the directory by either name.
+    // Processes may name the directory by its given or its canonical path.
     let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
     let end = Instant::now() + wait;
     loop {
@@ -129,17 +132,17 @@ pub(crate) fn wait_for_programs(
             is_named(*pid, name)
                 && (mentions(*pid, dir)
                     || mentions(*pid, &real)
-                    || (with_those_inside && works_in(*pid, &real)))
+                    || (include_cwd && works_in(*pid, &real)))
         };
         let busy: Vec<u32> = pids().ok()?.into_iter().filter(is_busy).collect();
         let left = end.saturating_duration_since(Instant::now());
         if busy.is_empty() || left.is_zero() {
             return Some(busy);
         }
-        let started = busy
-            .iter()
-            .filter_map(|&pid| open(Started { pid, start_time: start_time(pid)? }).ok().flatten());
-        wait_for_any(&started.collect::<Vec<_>>(), left.min(LOOK_EVERY)).ok()?;
+        let started = busy.iter().filter_map(|&pid| {
+            open(ProcessIdentity { pid, start_time: start_time(pid)? }).ok().flatten()
+        });
+        wait_for_any(&started.collect::<Vec<_>>(), left.min(POLL_EVERY)).ok()?;
     }
 }
 
@@ -152,7 +155,8 @@ fn works_in(pid: u32, dir: &Path) -> bool {
     fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
 }
 
-/// Returns whether a process names a path at or below the directory.
+/// Returns whether an argument or `GIT_*` variable of a process is a path at or below the
+/// directory.
 fn mentions(pid: u32, dir: &Path) -> bool {
     let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let (arguments, environ) = (read("cmdline"), read("environ"));
@@ -162,14 +166,14 @@ fn mentions(pid: u32, dir: &Path) -> bool {
     words.any(|word| Path::new(OsStr::from_bytes(word)).starts_with(dir))
 }
 
-/// Returns whether a process is there and was made to stand still.
-pub(super) fn is_stopped(process: Started) -> bool {
+/// Returns whether a process exists and is stopped by a signal.
+pub(super) fn is_stopped(process: ProcessIdentity) -> bool {
     stat(process.pid).is_some_and(|stat| stat.is_stopped && stat.start_time == process.start_time)
 }
 
-/// Returns what a process, all below it and all of its group have computed.
-pub(crate) fn cpu_of_tree(leader: u32) -> Option<Duration> {
-    let stats: BTreeMap<u32, Stat> =
+/// Returns the CPU time of a process, of its process group, and of all their descendants.
+pub(crate) fn tree_cpu_time(leader: u32) -> Option<Duration> {
+    let stats: BTreeMap<u32, ProcessStat> =
         pids().ok()?.into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
     let of_group = stats.iter().filter(|(_, stat)| stat.group == leader).map(|(pid, _)| *pid);
     let marked: BTreeSet<u32> = of_group.chain([leader]).collect();
@@ -179,16 +183,16 @@ pub(crate) fn cpu_of_tree(leader: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 1_000 / per_second))
 }
 
-/// Finds the living processes that carry the mark or stand below one that does.
+/// Finds the living processes that have the variable, and their descendants.
 ///
-/// Those found before count as marked: who dropped the mark is known by its parent alone, and that
-/// may have ended since.
-fn find(mark: &str, before: &BTreeSet<Started>) -> io::Result<Vec<Target>> {
-    let stats: BTreeMap<u32, Stat> =
+/// Processes found before count too: a process that dropped the variable is found only through its
+/// parent, which may have ended since.
+fn find(variable: &str, before: &BTreeSet<ProcessIdentity>) -> io::Result<Vec<OpenProcess>> {
+    let stats: BTreeMap<u32, ProcessStat> =
         pids()?.into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
-    let is_marked = |&(&pid, stat): &(&u32, &Stat)| {
-        before.contains(&Started { pid, start_time: stat.start_time })
-            || (!stat.is_kernel && carries(pid, mark.as_bytes()))
+    let is_marked = |&(&pid, stat): &(&u32, &ProcessStat)| {
+        before.contains(&ProcessIdentity { pid, start_time: stat.start_time })
+            || (!stat.is_kernel && has_variable(pid, variable.as_bytes()))
     };
     let marked: BTreeSet<u32> = stats.iter().filter(is_marked).map(|(&pid, _)| pid).collect();
     let mut targets = Vec::new();
@@ -196,45 +200,45 @@ fn find(mark: &str, before: &BTreeSet<Started>) -> io::Result<Vec<Target>> {
         if stat.is_dead || pid == std::process::id() || !is_below(&stats, &marked, pid) {
             continue;
         }
-        targets.extend(open(Started { pid, start_time: stat.start_time })?);
+        targets.extend(open(ProcessIdentity { pid, start_time: stat.start_time })?);
     }
     Ok(targets)
 }
 
-/// Returns whether a process or one above it is marked.
-fn is_below(stats: &BTreeMap<u32, Stat>, marked: &BTreeSet<u32>, pid: u32) -> bool {
-    let mut at = pid;
-    // The table was not read in one instant, so it may hold a circle.
+/// Returns whether a process or one of its ancestors is marked.
+fn is_below(stats: &BTreeMap<u32, ProcessStat>, marked: &BTreeSet<u32>, pid: u32) -> bool {
+    let mut ancestor = pid;
+    // The process table is not read atomically, so the parent links may contain a cycle.
     for _ in 0..stats.len() {
-        if marked.contains(&at) {
+        if marked.contains(&ancestor) {
             return true;
         }
-        match stats.get(&at) {
-            Some(stat) if stat.parent != 0 => at = stat.parent,
+        match stats.get(&ancestor) {
+            Some(stat) if stat.parent != 0 => ancestor = stat.parent,
             _ => return false,
         }
     }
     false
 }
 
-fn carries(pid: u32, wanted: &[u8]) -> bool {
-    for _ in 0..BLANK_LOOKS {
-        // Whose environment may not be read is not ours.
+fn has_variable(pid: u32, wanted: &[u8]) -> bool {
+    for _ in 0..EXEC_POLLS_MAX {
+        // A process whose environment is not readable belongs to another user.
         let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
         if !environ.is_empty() {
-            return environ.split(|byte| *byte == 0).any(|variable| variable == wanted);
+            return environ.split(|byte| *byte == 0).any(|entry| entry == wanted);
         }
-        if !is_becoming(pid) {
+        if !is_in_exec(pid) {
             return false;
         }
-        thread::sleep(BLANK_FOR);
+        thread::sleep(EXEC_POLL_EVERY);
     }
     false
 }
 
-/// Returns whether a process is just becoming another program: for that long it has neither arguments nor
-/// an environment.
-fn is_becoming(pid: u32) -> bool {
+/// Returns whether a process is in the middle of `exec`, when it has neither arguments nor
+/// environment.
+fn is_in_exec(pid: u32) -> bool {
     let has_none = |file: &str| fs::read(format!("/proc/{pid}/{file}")).is_ok_and(|b| b.is_empty());
     stat(pid).is_some_and(|stat| !stat.is_dead) && (has_none("cmdline") || !has_none("environ"))
 }
@@ -249,14 +253,14 @@ fn pids() -> io::Result<Vec<u32>> {
     Ok(pids)
 }
 
-fn stat(pid: u32) -> Option<Stat> {
-    // The name of the program is arbitrary bytes.
+fn stat(pid: u32) -> Option<ProcessStat> {
+    // The program name may contain arbitrary bytes.
     let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(&String::from_utf8_lossy(&bytes))
 }
 
-pub(super) fn parse_stat(text: &str) -> Option<Stat> {
-    // The name of the program stands in brackets and may hold anything, brackets too.
+pub(super) fn parse_stat(text: &str) -> Option<ProcessStat> {
+    // The program name is in parentheses and may itself contain parentheses.
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
@@ -264,15 +268,15 @@ pub(super) fn parse_stat(text: &str) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let flags: u32 = fields.nth(3)?.parse().ok()?;
-    // The times are fields 14 to 17, the start time is field 22; nine are taken.
+    // CPU times are fields 14 to 17, the start time is field 22; nine fields are consumed.
     let times: Vec<u64> = fields.by_ref().skip(4).take(4).filter_map(|t| t.parse().ok()).collect();
     let start_time = fields.nth(4)?.parse().ok()?;
     let (is_kernel, ticks) = (flags & KERNEL_THREAD != 0, times.iter().sum());
-    Some(Stat { is_dead, is_stopped, is_kernel, parent, group, ticks, start_time })
+    Some(ProcessStat { is_dead, is_stopped, is_kernel, parent, group, ticks, start_time })
 }
 
-/// Takes hold of a process; `None` when it is gone.
-fn open(process: Started) -> io::Result<Option<Target>> {
+/// Opens a descriptor of a process; `None` if it is gone.
+fn open(process: ProcessIdentity) -> io::Result<Option<OpenProcess>> {
     let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else {
         return Ok(None);
     };
@@ -281,19 +285,19 @@ fn open(process: Started) -> io::Result<Option<Target>> {
         Err(rustix::io::Errno::SRCH) => return Ok(None),
         Err(errno) => return Err(errno.into()),
     };
-    // The number may have been given to another one before we took hold of it.
+    // The id may have been reused before the descriptor was opened.
     let is_same = start_time(process.pid) == Some(process.start_time);
-    Ok(is_same.then_some(Target { process, descriptor }))
+    Ok(is_same.then_some(OpenProcess { process, descriptor }))
 }
 
-fn send(target: &Target, signal: Signal) -> io::Result<()> {
+fn send(target: &OpenProcess, signal: Signal) -> io::Result<()> {
     match pidfd_send_signal(&target.descriptor, signal) {
         Err(rustix::io::Errno::SRCH) | Ok(()) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-fn wait_for_any(targets: &[Target], wait: Duration) -> io::Result<()> {
+fn wait_for_any(targets: &[OpenProcess], wait: Duration) -> io::Result<()> {
     let mut fds: Vec<PollFd<'_>> =
         targets.iter().map(|target| PollFd::new(&target.descriptor, PollFlags::IN)).collect();
     let wait = Timespec::try_from(wait).map_err(io::Error::other)?;

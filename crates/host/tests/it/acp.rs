@@ -1,14 +1,16 @@
-//! The real OpenCode and Gemini, by the Agent Client Protocol, and a small agent that fills in a form.
+//! Tests of the Agent Client Protocol with the real OpenCode and Gemini, and with small fake agents.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mow_host::agent::{Access, Ask, End, Job, Kind, Reply, ToolServer, Trouble};
-use mow_host::stop::Stop;
+use mow_host::agent::{
+    Access, AgentJob, AgentKind, AgentOutcome, AgentRequest, FailureKind, Reply, ToolServer,
+};
+use mow_host::stop_signal::StopSignal;
 use mow_testkit::agents::Agent;
 use mow_testkit::llm::{Request, Script, Step};
 
-use crate::bench::{Bench, Person, done, kill, resumed, stop_at};
+use crate::fixture::{AgentFixture, ScriptedPerson, done_text, kill, resumed_job, stop_at};
 
 #[test]
 fn opencode_edits_asks_and_ends() {
@@ -17,20 +19,25 @@ fn opencode_edits_asks_and_ends() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo two >> two.txt"))
         .says("all done");
-    let bench = Bench::with(Agent::OpenCode, [script]);
-    let job = Job {
-        system: Some("You are the executor of phase 7.".to_owned()),
+    let fixture = AgentFixture::with(Agent::OpenCode, [script]);
+    let job = AgentJob {
         model: Some("scripted/other".to_owned()),
-        ..bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()))
+        ..fixture.job(&format!(
+            "You are the executor of phase 7. [[script:work]] [[cwd={}]]",
+            fixture.work().display()
+        ))
     };
-    let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
-    let end = bench.run(&job, &mut person);
-    assert!(matches!(end, End::Done { .. }), "{end:?}");
-    assert_eq!(bench.text("made.txt"), "made\n");
-    assert_eq!((bench.text("one.txt"), bench.text("two.txt")), ("one\n".to_owned(), String::new()));
-    let Ask::Permission { tool, text, .. } = &person.asks[0] else { panic!() };
+    let mut person = ScriptedPerson::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
+    let end = fixture.run(&job, &mut person);
+    assert!(matches!(end, AgentOutcome::Done { .. }), "{end:?}");
+    assert_eq!(fixture.text("made.txt"), "made\n");
+    assert_eq!(
+        (fixture.text("one.txt"), fixture.text("two.txt")),
+        ("one\n".to_owned(), String::new())
+    );
+    let AgentRequest::Permission { tool, text, .. } = &person.requests[0] else { panic!() };
     assert_eq!((tool.as_str(), text.as_str()), ("execute", "echo one >> one.txt"));
-    let requests = bench.llm.requests();
+    let requests = fixture.llm.requests();
     let first = requests.iter().find(|request| request.script.is_some()).unwrap();
     assert_eq!(first.model, "other");
     assert!(first.user.contains("executor of phase 7"), "{}", first.user);
@@ -44,50 +51,57 @@ fn opencode_is_parked_killed_and_stopped() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::text("finished").hold("end"));
-    let bench = Bench::with(
+    let fixture = AgentFixture::with(
         Agent::OpenCode,
         [script, Script::new("long").step(Step::sh("touch begun; sleep 300"))],
     );
-    let job = bench.job("[[script:two]]");
-    let mut person = Person::new([Reply::Park]);
-    let end = bench.run(&job, &mut person);
-    let End::Parked { ask } = end else { panic!("{end:?}") };
-    let mut again = Person::new([Reply::Allow]);
+    let job = fixture.job("[[script:two]]");
+    let mut person = ScriptedPerson::new([Reply::Park]);
+    let end = fixture.run(&job, &mut person);
+    let AgentOutcome::Parked { ask } = end else { panic!("{end:?}") };
+    let mut again = ScriptedPerson::new([Reply::Allow]);
     let end = std::thread::scope(|scope| {
         scope.spawn(|| {
-            bench.llm.wait_for(|request: &Request| request.step == 2, Duration::from_secs(120));
-            kill(&bench, "acp");
+            fixture.llm.wait_for(|request: &Request| request.step == 2, Duration::from_secs(120));
+            kill(&fixture, "acp");
         });
-        bench.run(&resumed(&job, &person.session()), &mut again)
+        fixture.run(&resumed_job(&job, &person.session()), &mut again)
     });
-    assert_eq!(again.asks, [ask], "the same thing is asked, by the same name");
-    assert!(matches!(end, End::Failed { kind: Trouble::Crashed, .. }), "{end:?}");
-    bench.llm.let_go("end");
-    let end = bench.run(&resumed(&job, &person.session()), &mut Person::default());
-    assert_eq!(done(&end), "finished");
-    assert_eq!(bench.text("one.txt"), "one\n");
+    assert_eq!(again.requests, [ask], "the same request comes again under the same id");
+    assert!(matches!(end, AgentOutcome::Failed { kind: FailureKind::Crashed, .. }), "{end:?}");
+    fixture.llm.release("end");
+    let end = fixture.run(&resumed_job(&job, &person.session()), &mut ScriptedPerson::default());
+    assert_eq!(done_text(&end), "finished");
+    assert_eq!(fixture.text("one.txt"), "one\n");
 
-    let stop = Stop::new().unwrap();
+    let stop = StopSignal::new().unwrap();
     let end = std::thread::scope(|scope| {
-        scope.spawn(|| stop_at(&bench.work().join("begun"), &stop));
-        let mut person = Person::new([Reply::Allow]);
-        bench.run_until(&bench.job("[[script:long]]"), &mut person, &stop)
+        scope.spawn(|| stop_at(&fixture.work().join("begun"), &stop));
+        let mut person = ScriptedPerson::new([Reply::Allow]);
+        fixture.run_until(&fixture.job("[[script:long]]"), &mut person, &stop)
     });
-    assert_eq!(end, End::Stopped);
-    let end = bench.run(&resumed(&job, "ses_unknown"), &mut Person::default());
-    assert!(matches!(end, End::Failed { kind: Trouble::SessionUnknown, .. }), "{end:?}");
+    assert_eq!(end, AgentOutcome::Stopped);
+    let end = fixture.run(&resumed_job(&job, "ses_unknown"), &mut ScriptedPerson::default());
+    assert!(
+        matches!(end, AgentOutcome::Failed { kind: FailureKind::SessionUnknown, .. }),
+        "{end:?}"
+    );
 }
 
 #[test]
-fn what_the_model_of_opencode_refuses_is_told_apart() {
+fn model_errors_of_opencode_are_classified() {
     let key = Some("Incorrect API key provided: x".to_owned());
     for (name, step, expected) in [
-        ("401", Step { message: key, ..Step::default() }.fails(401, None), Trouble::Login),
-        ("400", Step::default().fails(400, None), Trouble::Other),
+        (
+            "401",
+            Step { message: key, ..Step::default() }.fails(401, None),
+            FailureKind::NotLoggedIn,
+        ),
+        ("400", Step::default().fails(400, None), FailureKind::Other),
     ] {
-        let bench = Bench::with(Agent::OpenCode, [Script::new("bad").step(step)]);
-        let end = bench.run(&bench.job("[[script:bad]]"), &mut Person::default());
-        let End::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
+        let fixture = AgentFixture::with(Agent::OpenCode, [Script::new("bad").step(step)]);
+        let end = fixture.run(&fixture.job("[[script:bad]]"), &mut ScriptedPerson::default());
+        let AgentOutcome::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
         assert_eq!(*kind, expected, "{name}: {end:?}");
     }
 }
@@ -99,15 +113,18 @@ fn gemini_edits_asks_and_ends() {
         .step(Step::sh("echo one >> one.txt"))
         .step(Step::sh("echo two >> two.txt"))
         .says("all done");
-    let bench = Bench::with(Agent::Gemini, [script]);
-    let job = bench.job(&format!("[[script:work]] [[cwd={}]]", bench.work().display()));
-    let mut person = Person::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
-    let end = bench.run(&job, &mut person);
-    assert!(matches!(end, End::Done { .. }), "{end:?}");
-    assert_eq!(bench.text("made.txt"), "made\n");
-    assert_eq!((bench.text("one.txt"), bench.text("two.txt")), ("one\n".to_owned(), String::new()));
+    let fixture = AgentFixture::with(Agent::Gemini, [script]);
+    let job = fixture.job(&format!("[[script:work]] [[cwd={}]]", fixture.work().display()));
+    let mut person = ScriptedPerson::new([Reply::Allow, Reply::Deny("better not".to_owned())]);
+    let end = fixture.run(&job, &mut person);
+    assert!(matches!(end, AgentOutcome::Done { .. }), "{end:?}");
+    assert_eq!(fixture.text("made.txt"), "made\n");
+    assert_eq!(
+        (fixture.text("one.txt"), fixture.text("two.txt")),
+        ("one\n".to_owned(), String::new())
+    );
     assert!(person.used().input > 0);
-    let models: Vec<_> = bench.llm.requests().into_iter().map(|request| request.model).collect();
+    let models: Vec<_> = fixture.llm.requests().into_iter().map(|request| request.model).collect();
     assert!(models.iter().all(|model| model == Agent::Gemini.model()), "{models:?}");
 }
 
@@ -117,27 +134,27 @@ fn gemini_is_parked_and_stopped() {
         Script::new("one").step(Step::sh("echo one >> one.txt")).says("finished"),
         Script::new("long").step(Step::sh("touch begun; sleep 300")),
     ];
-    let bench = Bench::with(Agent::Gemini, scripts);
-    let job = bench.job("[[script:one]]");
-    let mut person = Person::new([Reply::Park]);
-    let end = bench.run(&job, &mut person);
-    let End::Parked { ask } = end else { panic!("{end:?}") };
-    let mut again = Person::new([Reply::Allow]);
-    let mut end = bench.run(&resumed(&job, &person.session()), &mut again);
-    if matches!(end, End::Failed { kind: Trouble::SessionUnknown, .. }) {
+    let fixture = AgentFixture::with(Agent::Gemini, scripts);
+    let job = fixture.job("[[script:one]]");
+    let mut person = ScriptedPerson::new([Reply::Park]);
+    let end = fixture.run(&job, &mut person);
+    let AgentOutcome::Parked { ask } = end else { panic!("{end:?}") };
+    let mut again = ScriptedPerson::new([Reply::Allow]);
+    let mut end = fixture.run(&resumed_job(&job, &person.session()), &mut again);
+    if matches!(end, AgentOutcome::Failed { kind: FailureKind::SessionUnknown, .. }) {
         // It does not always find what it has saved; then a new session has to do.
-        end = bench.run(&job, &mut again);
+        end = fixture.run(&job, &mut again);
     }
-    assert_eq!(done(&end), "finished");
-    assert_eq!(again.asks, [ask], "the same thing is asked, by the same name");
+    assert_eq!(done_text(&end), "finished");
+    assert_eq!(again.requests, [ask], "the same request comes again under the same id");
 
-    let stop = Stop::new().unwrap();
+    let stop = StopSignal::new().unwrap();
     let end = std::thread::scope(|scope| {
-        scope.spawn(|| stop_at(&bench.work().join("begun"), &stop));
-        let mut person = Person::new([Reply::Allow]);
-        bench.run_until(&bench.job("[[script:long]]"), &mut person, &stop)
+        scope.spawn(|| stop_at(&fixture.work().join("begun"), &stop));
+        let mut person = ScriptedPerson::new([Reply::Allow]);
+        fixture.run_until(&fixture.job("[[script:long]]"), &mut person, &stop)
     });
-    assert_eq!(end, End::Stopped);
+    assert_eq!(end, AgentOutcome::Stopped);
 }
 
 /// An agent of a few lines: it answers call by call, whatever is said.
@@ -147,7 +164,7 @@ fn scripted(lines: &[&str]) -> String {
 }
 
 #[test]
-fn a_form_is_filled_in_and_servers_are_handed_over() {
+fn a_form_is_answered_and_tool_servers_are_passed_on() {
     let ask = r#"{"id":"q","method":"elicitation/create","params":{"message":"Which?","requestedSchema":{"properties":{"db":{"oneOf":[{"const":"pg","title":"Postgres"},{"const":"sl","title":"SQLite"}]}}}}}"#;
     let script = scripted(&[
         r#"{"id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}"#,
@@ -155,20 +172,20 @@ fn a_form_is_filled_in_and_servers_are_handed_over() {
         ask,
         r#"{"id":3,"result":{"stopReason":"end_turn"}}"#,
     ]);
-    let bench = Bench::stand_in(Kind::Acp, &script);
+    let fixture = AgentFixture::fake_agent(AgentKind::Acp, &script);
     let server = ToolServer {
         name: "mow".to_owned(),
         command: PathBuf::from("/bin/mow"),
         args: vec!["serve".to_owned()],
         env: vec![("A".to_owned(), "b".to_owned())],
     };
-    let job = Job { servers: vec![server], access: Access::Read, ..bench.job("do it") };
-    let mut person = Person::new([Reply::Answer(vec!["Postgres".to_owned()])]);
-    assert_eq!(done(&bench.run(&job, &mut person)), "");
-    let Ask::Question { questions, .. } = &person.asks[0] else { panic!() };
+    let job = AgentJob { tool_servers: vec![server], access: Access::Read, ..fixture.job("do it") };
+    let mut person = ScriptedPerson::new([Reply::Answer(vec!["Postgres".to_owned()])]);
+    assert_eq!(done_text(&fixture.run(&job, &mut person)), "");
+    let AgentRequest::Question { questions, .. } = &person.requests[0] else { panic!() };
     assert_eq!(questions[0].text, "Which?");
     assert_eq!(questions[0].choices[1].label, "SQLite");
-    let log = bench.log();
+    let log = fixture.log();
     assert!(log.contains(r#"{"action":"accept","content":{"db":"pg"}}"#), "{log}");
     let served = r#""command":"/bin/mow","args":["serve"],"env":[{"name":"A","value":"b"},"#;
     // What the agent starts is marked as its own processes are.
@@ -176,20 +193,21 @@ fn a_form_is_filled_in_and_servers_are_handed_over() {
 }
 
 #[test]
-fn an_agent_of_another_version_or_without_a_login_is_told_apart() {
+fn an_unsupported_version_and_a_missing_login_are_reported() {
     for (lines, expected) in [
-        (vec![r#"{"id":1,"result":{"protocolVersion":9}}"#], Trouble::Other),
+        (vec![r#"{"id":1,"result":{"protocolVersion":9}}"#], FailureKind::Other),
         (
             vec![
                 r#"{"id":1,"result":{"protocolVersion":1}}"#,
                 r#"{"id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
             ],
-            Trouble::Login,
+            FailureKind::NotLoggedIn,
         ),
     ] {
-        let bench = Bench::stand_in(Kind::Acp, &format!("{}\ncat", scripted(&lines)));
-        let end = bench.run(&bench.job("do it"), &mut Person::default());
-        let End::Failed { kind, .. } = &end else { panic!("{end:?}") };
+        let fixture =
+            AgentFixture::fake_agent(AgentKind::Acp, &format!("{}\ncat", scripted(&lines)));
+        let end = fixture.run(&fixture.job("do it"), &mut ScriptedPerson::default());
+        let AgentOutcome::Failed { kind, .. } = &end else { panic!("{end:?}") };
         assert_eq!(*kind, expected, "{end:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! Programs that are there, are not, say nothing; logins by variables and files.
+//! Tests of detection: missing and silent programs, logins by variable and file.
 
 use std::fs;
 
 use super::*;
 use crate::test_repository::{make_executable, write};
 
-const CLAUDE: &Known = &KNOWN[0];
-const CODEX: &Known = &KNOWN[1];
+const CLAUDE: &AgentProgram = &AGENT_PROGRAMS[0];
+const CODEX: &AgentProgram = &AGENT_PROGRAMS[1];
 
 struct Home {
     dir: tempfile::TempDir,
@@ -28,18 +28,23 @@ impl Home {
         make_executable(&path);
     }
 
-    fn detect(&self, known: &Known) -> Finding {
-        detect(known, &self.env, Duration::from_secs(30))
+    fn detect(&self, agent: &AgentProgram) -> DetectedAgent {
+        detect(agent, &self.env, Duration::from_secs(30))
     }
 }
 
 #[test]
-fn what_is_not_there_is_said_with_how_to_get_it() {
+fn a_missing_agent_is_reported_with_its_install_command() {
     let home = Home::new();
-    for known in &KNOWN {
-        let finding = home.detect(known);
-        assert_eq!((&finding.program, &finding.version), (&None, &Probe::Absent), "{}", known.name);
-        assert_eq!(finding.advice(known), Some(known.install));
+    for agent in &AGENT_PROGRAMS {
+        let detected = home.detect(agent);
+        assert_eq!(
+            (&detected.program, &detected.version),
+            (&None, &ProbeResult::NotFound),
+            "{}",
+            agent.name
+        );
+        assert_eq!(detected.advice(agent), Some(agent.install));
     }
     // A file that cannot be run is no program.
     write(&home.dir.path().join("bin/claude"), "text");
@@ -47,42 +52,42 @@ fn what_is_not_there_is_said_with_how_to_get_it() {
 }
 
 #[test]
-fn the_version_is_asked_for_and_not_waited_for_long() {
+fn the_version_is_read_within_a_timeout() {
     let home = Home::new();
     home.program("claude", "echo; echo '2.1 (Claude Code)'");
-    let finding = home.detect(CLAUDE);
-    assert_eq!(finding.version, Probe::Version("2.1 (Claude Code)".to_owned()));
-    assert_eq!(finding.program, Some(home.dir.path().join("bin/claude")));
+    let detected = home.detect(CLAUDE);
+    assert_eq!(detected.version, ProbeResult::Version("2.1 (Claude Code)".to_owned()));
+    assert_eq!(detected.program, Some(home.dir.path().join("bin/claude")));
     home.program("codex", "exec sleep 100");
-    let finding = detect(CODEX, &home.env, Duration::from_millis(50));
-    assert!(matches!(finding.version, Probe::Silent(_)), "{finding:?}");
+    let detected = detect(CODEX, &home.env, Duration::from_millis(50));
+    assert!(matches!(detected.version, ProbeResult::NoVersion(_)), "{detected:?}");
 }
 
 #[test]
 fn a_login_is_found_by_variable_or_file() {
     let mut home = Home::new();
     home.program("claude", "echo 1");
-    let finding = home.detect(CLAUDE);
-    assert_eq!(finding.login, Login::Missing);
-    assert_eq!(finding.advice(CLAUDE), Some(CLAUDE.login));
+    let detected = home.detect(CLAUDE);
+    assert_eq!(detected.login, LoginState::Missing);
+    assert_eq!(detected.advice(CLAUDE), Some(CLAUDE.login));
     let file = home.dir.path().join(".claude/.credentials.json");
     write(&file, "{}");
-    assert_eq!(home.detect(CLAUDE).login, Login::Found(file.display().to_string()));
+    assert_eq!(home.detect(CLAUDE).login, LoginState::Found(file.display().to_string()));
     assert_eq!(home.detect(CLAUDE).advice(CLAUDE), None);
     home.env.push(("CLAUDE_CONFIG_DIR".into(), home.dir.path().join("other").into()));
-    assert_eq!(home.detect(CLAUDE).login, Login::Missing);
+    assert_eq!(home.detect(CLAUDE).login, LoginState::Missing);
     home.env.push(("ANTHROPIC_API_KEY".into(), "".into()));
-    assert_eq!(home.detect(CLAUDE).login, Login::Missing);
+    assert_eq!(home.detect(CLAUDE).login, LoginState::Missing);
     home.env.push(("ANTHROPIC_API_KEY".into(), "key".into()));
-    assert_eq!(home.detect(CLAUDE).login, Login::Found("ANTHROPIC_API_KEY".to_owned()));
+    assert_eq!(home.detect(CLAUDE).login, LoginState::Found("ANTHROPIC_API_KEY".to_owned()));
 }
 
 #[test]
-fn a_model_of_ones_own_needs_no_login_that_we_know() {
+fn the_login_of_a_custom_model_provider_is_unknown() {
     let home = Home::new();
-    assert_eq!(home.detect(CODEX).login, Login::Missing);
+    assert_eq!(home.detect(CODEX).login, LoginState::Missing);
     write(&home.dir.path().join(".codex/config.toml"), "model_provider = \"mine\"\n");
-    assert_eq!(home.detect(CODEX).login, Login::Unknown);
+    assert_eq!(home.detect(CODEX).login, LoginState::Unknown);
     fs::write(home.dir.path().join(".codex/auth.json"), "{}").unwrap();
-    assert!(matches!(home.detect(CODEX).login, Login::Found(_)));
+    assert!(matches!(home.detect(CODEX).login, LoginState::Found(_)));
 }

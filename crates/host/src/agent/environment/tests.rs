@@ -1,14 +1,14 @@
-//! What passes, and what must not.
+//! Tests of which variables an agent gets and which not.
 
 use super::*;
 
-fn check(name: &str, named: &[&str]) -> bool {
-    let named: Vec<_> = named.iter().map(|name| (*name).to_owned()).collect();
-    !select([(name.into(), "value".into())], &named).is_empty()
+fn passes(name: &str, extra: &[&str]) -> bool {
+    let extra: Vec<_> = extra.iter().map(|name| (*name).to_owned()).collect();
+    !select([(name.into(), "value".into())], &extra).is_empty()
 }
 
 #[test]
-fn what_an_agent_needs_passes() {
+fn variables_that_an_agent_needs_pass() {
     for name in [
         "PATH",
         "HOME",
@@ -24,12 +24,12 @@ fn what_an_agent_needs_passes() {
         "MOW_TOKEN",
         "GIT_AUTHOR_EMAIL",
     ] {
-        assert!(check(name, &[]), "{name}");
+        assert!(passes(name, &[]), "{name}");
     }
 }
 
 #[test]
-fn secrets_and_traces_of_other_sessions_do_not() {
+fn secrets_and_variables_of_other_sessions_are_dropped() {
     for name in [
         "AWS_SECRET_ACCESS_KEY",
         "GITHUB_TOKEN",
@@ -44,12 +44,12 @@ fn secrets_and_traces_of_other_sessions_do_not() {
         "NODE_OPTIONS",
         "PATHS",
     ] {
-        assert!(!check(name, &[]), "{name}");
+        assert!(!passes(name, &[]), "{name}");
     }
 }
 
 #[test]
-fn what_is_named_passes() {
-    assert!(check("AWS_REGION", &["AWS_REGION"]) && check("AWS_REGION", &["X", "AWS_*"]));
-    assert!(!check("AWS_REGION", &["AWS_"]) && !check("AWS_REGION", &["AWS_REGIO"]));
+fn configured_names_and_prefixes_pass() {
+    assert!(passes("AWS_REGION", &["AWS_REGION"]) && passes("AWS_REGION", &["X", "AWS_*"]));
+    assert!(!passes("AWS_REGION", &["AWS_"]) && !passes("AWS_REGION", &["AWS_REGIO"]));
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Worktree, parse_names, parse_worktrees};
+use super::{GitWorktree, parse_names, parse_worktrees};
 use crate::git::Git;
 
 #[test]
-fn worktree_list_is_read_whatever_a_path_holds() {
+fn worktree_list_is_parsed_with_unusual_paths() {
     let output = b"worktree /a b\nc\0HEAD 1234\0branch refs/heads/main\0\0\
         worktree /d\0HEAD 5678\0detached\0locked on a drive\0\0\
         worktree /e\0bare\0\0worktree /f\0HEAD 0000\0branch refs/heads/new\0prunable gone\0\0";
@@ -23,9 +23,9 @@ fn worktree_list_is_read_whatever_a_path_holds() {
 }
 
 #[test]
-fn odd_output_is_no_worktree() {
-    assert_eq!(parse_worktrees(b""), Vec::<Worktree>::new());
-    assert_eq!(parse_worktrees(b"branch refs/heads/x\0\0"), Vec::<Worktree>::new());
+fn malformed_output_lists_no_worktree() {
+    assert_eq!(parse_worktrees(b""), Vec::<GitWorktree>::new());
+    assert_eq!(parse_worktrees(b"branch refs/heads/x\0\0"), Vec::<GitWorktree>::new());
     assert_eq!(parse_names(b"a b\0\xff\0\0"), ["a b", "\u{fffd}"]);
 }
 
@@ -77,7 +77,7 @@ fn a_stash_is_kept_and_dropped_by_its_commit() {
 }
 
 #[test]
-fn directories_end_at_slashes() {
+fn is_below_compares_whole_path_components() {
     let is_below = |path: &str, dir: &str| super::is_below(path.as_bytes(), dir.as_bytes());
     assert!(is_below("a/b", "a") && is_below("a/b", "a/") && is_below("a", "a"));
     assert!(!is_below("ab", "a") && !is_below("ab/c", "a/"));

@@ -1,11 +1,11 @@
-//! Every kind of conflict, made with real git.
+//! Every kind of conflict, produced by real git.
 
 use super::*;
 use crate::test_repository::Repository;
 
 const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n";
 
-/// Merges what two sides make of one repository; returns the conflicts as `path: words`.
+/// Runs a script on each side, merges the sides, and returns the conflicts as `path: description`.
 fn check(begin: &[(&str, &str)], ours: &str, theirs: &str) -> Vec<String> {
     let repository = Repository::new();
     for (path, content) in begin {
@@ -13,16 +13,16 @@ fn check(begin: &[(&str, &str)], ours: &str, theirs: &str) -> Vec<String> {
     }
     repository.commit("begin");
     for (branch, script) in [("theirs", theirs), ("ours", ours)] {
-        repository.say(&["checkout", "-q", "-b", branch, "main"]);
+        repository.run_git(&["checkout", "-q", "-b", branch, "main"]);
         let alias = format!("alias.do=!set -e; {script}");
-        repository.say(&["-c", &alias, "do"]);
+        repository.run_git(&["-c", &alias, "do"]);
         repository.commit(branch);
     }
-    repository.say(&["checkout", "-q", "main"]);
+    repository.run_git(&["checkout", "-q", "main"]);
     let merged = merge_tree(&repository.git.plumbing(), "ours", "theirs").unwrap();
-    let words = |found: &Found| {
+    let words = |found: &ConflictVersions| {
         assert!(!found.conflict.kind.remedy().is_empty());
-        format!("{}: {}", found.conflict.path, found.conflict.kind.words())
+        format!("{}: {}", found.conflict.path, found.conflict.kind.description())
     };
     merged.conflicts.iter().map(words).collect()
 }
@@ -54,7 +54,7 @@ fn renamed() {
     let twice = check(&begin, "git mv a b", "git mv a c");
     assert_eq!(twice, ["a: renamed", "b: renamed", "c: renamed"]);
     assert_eq!(check(&begin, "git mv a b", "git rm -q a"), ["b: renamed"]);
-    assert_eq!(check(&begin, "git mv a b", "echo t >> a"), [""; 0], "that goes together");
+    assert_eq!(check(&begin, "git mv a b", "echo t >> a"), [""; 0], "git merges this");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Forms of all kinds of fields.
+//! Tests of forms with every type of field.
 
 use serde_json::json;
 
@@ -19,13 +19,13 @@ fn params() -> Value {
 #[test]
 fn each_field_is_a_question() {
     let params = params();
-    let ask = Form::parse(&params).unwrap().ask();
-    let Ask::Question { questions, id } = &ask else { panic!() };
-    assert_eq!(*id, *Form::parse(&params).unwrap().ask().id());
+    let request = Form::parse(&params).unwrap().to_request();
+    let AgentRequest::Question { questions, id } = &request else { panic!() };
+    assert_eq!(*id, *Form::parse(&params).unwrap().to_request().id());
     let labels =
         |n: usize| questions[n].choices.iter().map(|c| c.label.as_str()).collect::<Vec<_>>();
     assert_eq!(labels(0), ["Postgres", "SQLite"]);
-    assert_eq!((labels(1), questions[1].many), (vec!["a", "b"], true));
+    assert_eq!((labels(1), questions[1].allows_many), (vec!["a", "b"], true));
     assert!(labels(4).is_empty());
     assert_eq!(questions[4].text, "Set it up. Its name");
 }
@@ -41,7 +41,7 @@ fn answers_become_values() {
 }
 
 #[test]
-fn what_is_no_form_is_none() {
+fn a_request_without_fields_is_not_a_form() {
     assert!(Form::parse(&json!({ "mode": "url", "url": "http://x" })).is_none());
     assert!(Form::parse(&json!({ "requestedSchema": { "properties": {} } })).is_none());
 }
