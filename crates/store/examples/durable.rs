@@ -1,7 +1,7 @@
-//! Prints what a durable update costs beside the bare system calls: `durable DIRECTORY`.
+//! Compares the time of a durable update with the bare system calls: `durable DIRECTORY`.
 //!
-//! The three ways take turns, because a disk's speed changes from one second to the next. Makes
-//! `.planning/` in the directory and leaves one small file there.
+//! The three methods alternate, because the speed of a disk changes from one second to the next.
+//! Creates `.planning/` in the directory and leaves one small file there.
 
 #![expect(clippy::disallowed_methods, reason = "it measures the bare system calls")]
 
@@ -25,10 +25,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut times = [vec![], vec![], vec![]];
     for round in 0..ROUNDS {
         let text = format!("{round:08}\n").repeat(500);
-        times[0].push(timed(|| bare(&path, text.as_bytes(), false))?);
-        times[1].push(timed(|| bare(&path, text.to_uppercase().as_bytes(), true))?);
+        times[0].push(measure(|| replace_without_lock(&path, text.as_bytes(), false))?);
+        times[1]
+            .push(measure(|| replace_without_lock(&path, text.to_uppercase().as_bytes(), true))?);
         let bytes = [text.as_bytes(), b"\n"].concat();
-        times[2].push(timed(|| {
+        times[2].push(measure(|| {
             disk::update(&project, &path, |_| Ok::<_, DiskError>(Some(bytes.clone()))).map(drop)
         })?);
     }
@@ -46,13 +47,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn timed<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
+fn measure<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed())
 }
 
-fn bare(path: &Path, bytes: &[u8], sync_dir: bool) -> std::io::Result<()> {
+/// Writes a temporary file and renames it, without a lock.
+fn replace_without_lock(path: &Path, bytes: &[u8], sync_dir: bool) -> std::io::Result<()> {
     let temp = path.with_extension("bare");
     let mut file = File::create(&temp)?;
     file.write_all(bytes)?;

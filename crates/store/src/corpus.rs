@@ -1,9 +1,9 @@
-//! Real planning files for tests: those under `$MOW_CORPUS`, or a sample of our own without it.
+//! Planning files for tests: all files under `$MOW_CORPUS`, or one sample without that variable.
 
 use std::io::Write;
 use std::path::Path;
 
-/// Returns the paths and bytes of all files with a name that a test accepts.
+/// Returns the paths and bytes of all files whose names `accepts` accepts.
 pub(crate) fn files(accepts: impl Fn(&str) -> bool, sample: &str) -> Vec<(String, Vec<u8>)> {
     let Some(root) = std::env::var_os("MOW_CORPUS") else {
         return vec![("sample".to_owned(), sample.as_bytes().to_vec())];
@@ -22,11 +22,11 @@ pub(crate) fn files(accepts: impl Fn(&str) -> bool, sample: &str) -> Vec<(String
         }
     }
     found.sort();
-    assert!(!found.is_empty(), "the corpus has no such files");
+    assert!(!found.is_empty(), "the corpus has files with such names");
     found
 }
 
-/// Prints what a test over the corpus counted.
-pub(crate) fn say(text: &str) {
+/// Prints a line with the counts of a corpus test.
+pub(crate) fn print_line(text: &str) {
     writeln!(std::io::stdout(), "{text}").expect("stdout is open");
 }

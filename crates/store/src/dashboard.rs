@@ -1,7 +1,7 @@
-//! The dashboard's files: what happened lately, and what waits for a person.
+//! The dashboard's files: recent events, and the pins of phases that wait for a person.
 //!
-//! Both are the engine's own and may be deleted at any time; a broken state file is an empty one.
-//! Start with [`events`] and [`State::note`].
+//! mow alone writes both files. They may be deleted at any time; a broken state file counts as
+//! empty. Start with [`parse_events`] and [`DashboardState::record_event`].
 
 #[cfg(test)]
 mod tests;
@@ -12,54 +12,54 @@ use serde_json::{Map, Value, json};
 
 use crate::ndjson;
 
-/// Above this many lines the events file is cut.
+/// The number of lines above which old events are dropped.
 pub const EVENTS_MAX: usize = 100;
-/// This many events are left when it is cut.
+/// The number of events that then stay.
 pub const EVENTS_KEPT: usize = 50;
 
 /// One line of the events file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// What happened.
+    /// The event type, such as `commit_made` or `input_needed`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The phase it happened in.
+    /// The number of the phase; `None` for an event of the whole project.
     pub phase: Option<String>,
-    /// More about it.
+    /// A text for people; may be empty.
     pub detail: String,
-    /// When, as ISO time.
+    /// The time in ISO format.
     pub ts: String,
 }
 
-/// Something that waits for a person.
+/// A question or an error that stays on the dashboard until its phase goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Pin {
-    /// The phase that waits.
+    /// The phase that waits; `None` when the event named none.
     pub phase: Option<String>,
-    /// The event that pinned it.
+    /// The type of the event: `input_needed` or `error`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What sort of input is needed.
+    /// The kind of input that is needed; `None` for an error.
     pub input_type: Option<String>,
-    /// When, as ISO time.
+    /// The time of the event in ISO format.
     pub ts: String,
-    /// More about it.
+    /// The detail of the event.
     pub detail: String,
 }
 
-/// What the dashboard remembers between two renderings.
+/// The dashboard's data between two renderings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct State {
-    /// What waits for a person.
+pub struct DashboardState {
+    /// The pins, oldest first.
     pub pinned: Vec<Pin>,
-    /// How many lines the last rendering had.
+    /// The number of lines of the last rendering.
     pub last_line_count: u64,
-    /// When it was.
+    /// The ISO time of the last rendering; `None` before the first.
     pub last_render_ts: Option<String>,
 }
 
-/// Reads all events that can be read.
-pub fn events(bytes: &[u8]) -> Vec<Event> {
+/// Parses the events file; lines that are not events are skipped.
+pub fn parse_events(bytes: &[u8]) -> Vec<Event> {
     let parsed = ndjson::objects(bytes).into_iter().filter_map(|object| {
         Some(Event {
             kind: text(&object, "type")?,
@@ -71,7 +71,7 @@ pub fn events(bytes: &[u8]) -> Vec<Event> {
     parsed.collect()
 }
 
-/// Reads a string; a number counts as its digits.
+/// Returns the string at a key; a number counts as its digits.
 fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
     match object.get(key)? {
         Value::String(text) => Some(text.clone()),
@@ -81,21 +81,21 @@ fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
 }
 
 impl Event {
-    /// Returns the line to append.
+    /// Returns the line for the events file, with its line break.
     pub fn line(&self) -> String {
         let Self { kind, phase, detail, ts } = self;
         format!("{}\n", json!({"type": kind, "phase": phase, "detail": detail, "ts": ts}))
     }
 }
 
-/// Returns the events file cut to its last lines when it has grown too long.
+/// Returns the last lines of an events file that is too long; `None` when it is not.
 pub fn pruned(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_long = ndjson::line_count(bytes) > EVENTS_MAX;
     is_long.then(|| ndjson::keep_last(bytes, EVENTS_KEPT))
 }
 
-impl State {
-    /// Reads a state file; what is missing or broken counts as empty.
+impl DashboardState {
+    /// Parses a state file; missing or broken parts count as empty.
     pub fn parse(bytes: &[u8]) -> Self {
         let Ok(Value::Object(root)) = serde_json::from_slice(bytes) else { return Self::default() };
         let pinned = root.get("pinned").and_then(Value::as_array).into_iter().flatten();
@@ -112,11 +112,11 @@ impl State {
         format!("{json}\n")
     }
 
-    /// Takes note of an event and returns whether the pins changed.
+    /// Updates the pins for an event and returns whether they changed.
     ///
-    /// A question or an error pins its phase; any other event of a phase shows that it goes on. A
-    /// pin without a phase stays.
-    pub fn note(&mut self, event: &Event) -> bool {
+    /// A question or an error adds a pin. Any other event of a phase shows that the phase goes on,
+    /// and removes its pins. A pin without a phase stays.
+    pub fn record_event(&mut self, event: &Event) -> bool {
         let is_question = event.kind == "input_needed";
         if is_question || event.kind == "error" {
             self.pinned.push(Pin {
@@ -146,7 +146,7 @@ fn parse_pin(pin: &Map<String, Value>) -> Option<Pin> {
     })
 }
 
-/// Compares phases by number, and what is no number as text.
+/// Compares phases by number, or as text when one of them is not a number.
 fn same_phase(a: &str, b: &str) -> bool {
     match (PhaseNumber::parse(a), PhaseNumber::parse(b)) {
         (Some(a), Some(b)) => a == b,

@@ -1,21 +1,21 @@
-//! Journals: append-only files of one record a line, the memory of a run.
+//! Journals: append-only files with one record per line, from which a run is restored.
 //!
-//! A line is `{"seq":7,"crc":"1a2b3c4d","at":1763251812345,"body":{…}}`. The numbers run from 0
-//! without a gap; the checksum (CRC-32) is over the bytes from `"at"` to the end of the line,
-//! followed by the digits of the number. Record 0 is the [`Header`]; its form never changes, so that
-//! every version can tell what it cannot read.
+//! A line is `{"seq":7,"crc":"1a2b3c4d","at":1763251812345,"body":{…}}`. The sequence numbers start
+//! at 0 and have no gaps. The checksum (CRC-32) covers the bytes from `"at"` to the end of the
+//! line, followed by the digits of the sequence number. Record 0 is the [`Header`]. Its form never
+//! changes, so that every version recognizes a format that it cannot read.
 //!
-//! A record is acknowledged once it is synced. What comes after the last whole line is the rest of a
-//! write that somebody was killed in, and the next writer cuts it off. A line that is damaged in any
-//! other way is never cut: the file is refused until a person has looked.
+//! A record is acknowledged once it is synced. Bytes after the last whole line come from a writer
+//! that was killed; the next writer truncates them. A file that is damaged in any other way is
+//! never changed: it is refused until a person has looked at it.
 //!
-//! [`Journal`] writes, [`Tail`] only reads. Nothing here knows what the records mean.
+//! [`Journal`] writes, [`JournalReader`] only reads. Records are not interpreted here.
 
 mod header;
 mod line;
-mod pen;
-mod place;
-mod tail;
+mod read_position;
+mod reader;
+mod record_writer;
 #[cfg(test)]
 mod tests;
 
@@ -25,26 +25,26 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-pub use header::{Header, Kind, VERSION};
-pub use tail::Tail;
+pub use header::{Header, JournalKind, VERSION};
+pub use reader::JournalReader;
 
 use crate::disk::{DiskError, JournalFile, WAIT_DEFAULT};
-use pen::Pen;
-use place::Place;
+use read_position::ReadPosition;
+use record_writer::RecordWriter;
 
 /// One record of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its number; the first one after the header is 1.
+    /// The sequence number; the first record after the header is 1.
     pub seq: u64,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of writing, in milliseconds since 1970.
     pub at: u64,
-    /// What it says, as JSON text on one line.
+    /// The content, as JSON text on one line.
     pub body: Box<str>,
 }
 
 impl Record {
-    /// Reads what the record says.
+    /// Deserializes the body.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, JournalError> {
         serde_json::from_str(&self.body)
             .map_err(|source| JournalError::Body { seq: self.seq, source })
@@ -54,136 +54,136 @@ impl Record {
 /// Why a journal could not be read or written.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The disk refused, or another writer kept the lock for too long.
+    /// A file operation failed, or another writer held the lock for too long.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// A line is not what was written.
-    #[error("{} is damaged in line {line}: {what}", path.display())]
+    #[error("{} is damaged in line {line}: {problem}", path.display())]
     Corrupt {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// The damaged line, counted from 1.
         line: u64,
-        /// What is wrong with it.
-        what: &'static str,
+        /// What is wrong with the line.
+        problem: &'static str,
     },
-    /// The journal has a format that this program does not know.
+    /// A newer mow wrote the journal, in a format that this version cannot read.
     #[error(
         "{} has journal format {version}, and this mow reads up to {VERSION}: use a newer one",
         path.display()
     )]
     Newer {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
-        /// Its format.
+        /// The format version in the header.
         version: u32,
     },
-    /// The file is another journal than the one that was meant.
+    /// The file belongs to another run, phase, attempt or kind of journal.
     #[error("{} is the journal of {found}, not of {wanted}", path.display())]
     Foreign {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
-        /// What it says it is.
+        /// The header of the file.
         found: Box<Header>,
-        /// What it should be.
+        /// The header that the caller expected.
         wanted: Box<Header>,
     },
-    /// The file lost records that were read from it before.
+    /// The file is shorter than what was already read from it.
     #[error("{} lost records that were already read", path.display())]
     Shrunk {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
     },
-    /// An earlier sync failed, so nobody knows what is on disk.
+    /// An earlier sync failed, so the content of the disk is unknown.
     #[error("an earlier write to {} did not reach the disk", path.display())]
     Unsynced {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
     },
-    /// A body cannot be said in JSON.
+    /// A body cannot be serialized to JSON.
     #[error("a record for {} cannot be written as JSON", path.display())]
     Unwritable {
-        /// The journal.
+        /// The journal file.
         path: PathBuf,
-        /// What the serializer said.
+        /// The serializer's error.
         source: serde_json::Error,
     },
-    /// A record is sound but says something else than was expected.
-    #[error("record {seq} says something that is not expected there")]
+    /// A record is intact, but its body is not of the expected type.
+    #[error("record {seq} has an unexpected body")]
     Body {
-        /// The number of the record.
+        /// The sequence number of the record.
         seq: u64,
-        /// What the parser said.
+        /// The parser's error.
         source: serde_json::Error,
     },
 }
 
-/// What the bytes of a journal say.
+/// The content of a journal file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedJournal {
     /// The header; `None` while there is no whole line.
     pub header: Option<Header>,
     /// The records after the header.
     pub records: Vec<Record>,
-    /// How many bytes the whole lines have; what follows was torn.
-    pub whole: usize,
+    /// The length of all whole lines in bytes; the bytes after them are a torn write.
+    pub whole_bytes: usize,
 }
 
-/// Reads the bytes of a journal; `path` is for the errors.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<Parsed, JournalError> {
-    let mut place = Place::default();
-    let records = place.advance(path, bytes)?;
-    let whole = usize::try_from(place.offset).expect("it lies within the bytes");
-    Ok(Parsed { header: place.header, records, whole })
+/// Parses the bytes of a journal; `path` is only used in errors.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<ParsedJournal, JournalError> {
+    let mut position = ReadPosition::default();
+    let records = position.advance(path, bytes)?;
+    let whole_bytes = usize::try_from(position.offset).expect("the offset is within the bytes");
+    Ok(ParsedJournal { header: position.header, records, whole_bytes })
 }
 
-/// A journal that is open for writing. Several processes may have it open.
+/// A journal that is open for writing. Several processes may write to the same journal.
 #[derive(Debug)]
 pub struct Journal {
     file: JournalFile,
-    pen: Pen,
-    /// Whether the file may hold what is not durable yet.
-    loose: bool,
+    writer: RecordWriter,
+    /// Whether the file may hold bytes that are not durable yet.
+    has_unsynced: bool,
 }
 
 impl Journal {
     /// Opens the journal and returns its records, all of them durable.
     ///
-    /// If there is none, it is made with its header; the directory must exist. A torn tail is cut
-    /// off, and a file that is damaged or belongs to something else is refused.
+    /// A missing journal is created with its header; the directory must exist. A torn last line is
+    /// truncated. A damaged file, or one with another header, is refused.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Vec<Record>), JournalError> {
         let mut file = JournalFile::open(path)?;
         failpoint::reach("journal.open.made");
-        let mut pen = Pen::new(header.clone());
-        file.locked(WAIT_DEFAULT, |file| {
-            pen.take_in(file)?;
-            if pen.place.header.is_none() { pen.begin(file) } else { Ok(()) }
+        let mut writer = RecordWriter::new(header.clone());
+        file.with_lock(WAIT_DEFAULT, |file| {
+            writer.read_new_records(file)?;
+            if writer.position.header.is_none() { writer.write_header(file) } else { Ok(()) }
         })?;
         failpoint::reach("journal.open.begun");
         file.sync()?;
-        let records = std::mem::take(&mut pen.found);
+        let records = std::mem::take(&mut writer.undelivered);
         if records.is_empty() {
-            // Whoever made the file may have been killed before its name was durable.
+            // The process that created the file may have been killed before its name was durable.
             file.sync_name()?;
             failpoint::reach("journal.open.named");
         }
-        Ok((Self { file, pen, loose: false }, records))
+        Ok((Self { file, writer, has_unsynced: false }, records))
     }
 
-    /// Returns what the journal is for.
+    /// Returns the header, which says to which run, phase and attempt the journal belongs.
     pub fn header(&self) -> &Header {
-        &self.pen.header
+        &self.writer.header
     }
 
-    /// Returns the number of the last record that this writer knows; 0 when there is none.
+    /// Returns the sequence number of the last record that was read or written; 0 without records.
     pub fn last_seq(&self) -> u64 {
-        self.pen.place.last_seq()
+        self.writer.position.last_seq()
     }
 
-    /// Appends records with one write and one sync; returns the number of the last one.
+    /// Appends records with one write and one sync; returns the last sequence number.
     ///
-    /// When this fails, nothing is acknowledged. Of several bodies the first ones may be in the
-    /// file, as after a crash; [`Self::catch_up`] then returns them.
+    /// After an error, no record is acknowledged. The first of several bodies may be in the file,
+    /// as after a crash; [`Self::catch_up`] then returns them.
     pub fn append<T: Serialize>(&mut self, at: u64, bodies: &[T]) -> Result<u64, JournalError> {
         let last = self.append_unsynced(at, bodies)?;
         failpoint::reach("journal.sync.before");
@@ -192,54 +192,57 @@ impl Journal {
         Ok(last)
     }
 
-    /// Appends records without a sync, for what may be lost in a power failure together with all
-    /// who read it. Whatever is appended durably later makes them durable, too.
+    /// Appends records without a sync.
+    ///
+    /// For records that a power failure may take, because it also ends every process that read
+    /// them. The next durable append makes these records durable as well.
     pub fn append_unsynced<T: Serialize>(
         &mut self,
         at: u64,
         bodies: &[T],
     ) -> Result<u64, JournalError> {
-        self.must_be_synced()?;
-        self.loose = true;
-        let Self { file, pen, .. } = self;
-        file.locked(WAIT_DEFAULT, |file| {
-            pen.take_in(file)?;
-            pen.write(file, at, bodies).inspect_err(|_| {
-                // What is cut off here was never acknowledged. A line that is whole stays, because
-                // somebody may have read it, and its number must not be given away twice. If this
-                // fails too, the next writer does it.
-                pen.take_in(file).ok();
+        self.check_not_lost()?;
+        self.has_unsynced = true;
+        let Self { file, writer, .. } = self;
+        file.with_lock(WAIT_DEFAULT, |file| {
+            writer.read_new_records(file)?;
+            writer.write(file, at, bodies).inspect_err(|_| {
+                // This truncates bytes that were never acknowledged. A whole line stays: a reader
+                // may have seen it, and its sequence number must not be used twice. If this fails
+                // too, the next writer does it.
+                writer.read_new_records(file).ok();
             })
         })?;
         Ok(self.last_seq())
     }
 
-    /// Returns the records that others have appended since, all of them durable.
+    /// Returns the records that other writers have appended since, all of them durable.
     pub fn catch_up(&mut self) -> Result<Vec<Record>, JournalError> {
-        self.must_be_synced()?;
-        let Self { file, pen, .. } = self;
-        if file.length()? != pen.place.offset {
-            self.loose = true;
-            file.locked(WAIT_DEFAULT, |file| pen.take_in(file))?;
+        self.check_not_lost()?;
+        let Self { file, writer, .. } = self;
+        if file.length()? != writer.position.offset {
+            self.has_unsynced = true;
+            file.with_lock(WAIT_DEFAULT, |file| writer.read_new_records(file))?;
         }
-        // Some may have been found by an append that was not synced.
-        if self.loose && !self.pen.found.is_empty() {
+        // An append without a sync may have read some of them.
+        if self.has_unsynced && !self.writer.undelivered.is_empty() {
             self.sync()?;
         }
-        Ok(std::mem::take(&mut self.pen.found))
+        Ok(std::mem::take(&mut self.writer.undelivered))
     }
 
-    fn must_be_synced(&self) -> Result<(), JournalError> {
+    /// Returns an error when an earlier sync failed.
+    fn check_not_lost(&self) -> Result<(), JournalError> {
         if self.file.is_lost() {
             return Err(JournalError::Unsynced { path: self.file.path().to_path_buf() });
         }
         Ok(())
     }
 
-    /// Makes everything in the file durable.
+    /// Makes the whole file durable.
     fn sync(&mut self) -> Result<(), JournalError> {
         self.file.sync()?;
-        self.loose = false;
+        self.has_unsynced = false;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
-//! The phase directories on disk: which there are, and which files they hold.
+//! Lists the phase directories and the files in them.
 //!
-//! One listing of `phases/` and one of each directory, no file is opened. Archived phases live in
-//! `milestones/vX.Y-phases/` and are listed only when asked for.
+//! Lists `phases/` once and each phase directory once; no file is opened. Archived phases are in
+//! `milestones/vX.Y-phases/` and are listed only on request.
 
 mod index;
 
@@ -14,63 +14,64 @@ use std::sync::Arc;
 use mow_core::phase::PhaseNumber;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 
-pub use index::{Index, Tallies};
+pub use index::{PhaseDirIndex, PhaseFileCounts};
 
-/// A directory of one phase.
+/// The directory of one phase, with the names of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseDir {
-    /// Where it is.
+    /// The path of the directory.
     pub path: PathBuf,
-    /// Its name, such as `03-auth`.
+    /// The name of the directory, such as `03-auth`.
     pub name: String,
-    /// The number its name begins with.
+    /// The phase number at the start of the name; `None` without one.
     pub number: Option<PhaseNumber>,
-    /// The milestone whose archive it stands in.
+    /// The milestone of the archive, such as `v1.2`; `None` for a current phase.
     pub archived: Option<String>,
-    files: Names,
-    tally: Tally,
+    files: NameList,
+    counts: FileCounts,
 }
 
-/// How many files of each kind a directory holds.
+/// The number of files of each kind in a phase directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    counts: [u32; Artifact::ALL.len()],
+pub struct FileCounts {
+    counts: [u32; PhaseFileKind::ALL.len()],
 }
 
-impl Tally {
+impl FileCounts {
     fn add(&mut self, file: &str) {
-        if let Some(kind) = Artifact::ALL.iter().find(|kind| kind.id(file).is_some()) {
+        if let Some(kind) = PhaseFileKind::ALL.iter().find(|kind| kind.id(file).is_some()) {
             self.counts[*kind as usize] += 1;
         }
     }
 
-    /// Returns how many files of a kind there are.
-    pub fn count(&self, kind: Artifact) -> usize {
+    /// Returns the number of files of a kind.
+    pub fn count(&self, kind: PhaseFileKind) -> usize {
         self.counts[kind as usize] as usize
     }
 
-    /// Returns how far the phase is.
+    /// Returns the phase's progress, judged by its files.
     pub fn status(&self) -> DiskStatus {
-        let (plans, summaries) = (self.count(Artifact::Plan), self.count(Artifact::Summary));
+        let (plans, summaries) =
+            (self.count(PhaseFileKind::Plan), self.count(PhaseFileKind::Summary));
         match (plans, summaries) {
             (1.., _) if summaries >= plans => DiskStatus::Complete,
             (_, 1..) => DiskStatus::Partial,
             (1.., 0) => DiskStatus::Planned,
-            _ if self.count(Artifact::Research) > 0 => DiskStatus::Researched,
-            _ if self.count(Artifact::Context) > 0 => DiskStatus::Discussed,
+            _ if self.count(PhaseFileKind::Research) > 0 => DiskStatus::Researched,
+            _ if self.count(PhaseFileKind::Context) > 0 => DiskStatus::Discussed,
             _ => DiskStatus::Empty,
         }
     }
 }
 
-/// Sorted names in one buffer: a large project has tens of thousands of files.
+/// Names in one buffer, which saves allocations: a large project has tens of thousands of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Names {
+struct NameList {
     buffer: String,
     spans: Vec<(usize, usize)>,
 }
 
-impl Names {
+impl NameList {
     fn push(&mut self, name: &str) {
         let start = self.buffer.len();
         self.buffer.push_str(name);
@@ -87,9 +88,9 @@ impl Names {
     }
 }
 
-/// The kinds of files a phase is made of.
+/// The kinds of planning files in a phase directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Artifact {
+pub enum PhaseFileKind {
     /// `NN-MM-PLAN.md`.
     Plan,
     /// `NN-MM-SUMMARY.md`.
@@ -100,7 +101,7 @@ pub enum Artifact {
     Research,
 }
 
-impl Artifact {
+impl PhaseFileKind {
     const ALL: [Self; 4] = [Self::Plan, Self::Summary, Self::Context, Self::Research];
 
     fn bare(self) -> &'static str {
@@ -112,39 +113,41 @@ impl Artifact {
         }
     }
 
-    /// Returns the id in a file name of this kind: `03-01` of `03-01-PLAN.md`, empty for `PLAN.md`.
+    /// Returns the id in a file name: `03-01` of `03-01-PLAN.md`, empty for `PLAN.md`.
+    ///
+    /// `None` when the file is of another kind.
     pub fn id(self, file: &str) -> Option<&str> {
         let before = file.strip_suffix(self.bare())?;
         if before.is_empty() { Some("") } else { before.strip_suffix('-') }
     }
 
-    /// Returns the file of this kind that an id names.
+    /// Returns the file name for an id, the reverse of [`Self::id`].
     pub fn file(self, id: &str) -> String {
         if id.is_empty() { self.bare().to_owned() } else { format!("{id}-{}", self.bare()) }
     }
 }
 
-/// How far a phase is, told from its files alone.
+/// The progress of a phase, judged by its files alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskStatus {
-    /// There is no directory.
+    /// The phase has no directory.
     NoDirectory,
     /// Every plan has a summary.
     Complete,
-    /// Some plan has a summary.
+    /// Some plans have summaries.
     Partial,
-    /// There are plans.
+    /// There are plans, but no summaries.
     Planned,
-    /// There is research.
+    /// There is a RESEARCH.md, but no plan.
     Researched,
-    /// There is a context.
+    /// There is a CONTEXT.md, but no research.
     Discussed,
-    /// There is nothing of it yet.
+    /// The directory has none of these files.
     Empty,
 }
 
 impl DiskStatus {
-    /// Returns the word that commands print.
+    /// Returns the word that commands print in their JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::NoDirectory => "no_directory",
@@ -159,12 +162,12 @@ impl DiskStatus {
 }
 
 impl PhaseDir {
-    /// Returns the names of its files, sorted.
+    /// Returns the names of all files, sorted.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter()
     }
 
-    /// Returns its STATUS.md, if there is one; older projects may pad the number differently.
+    /// Returns the name of its STATUS.md file. Older projects may pad the number differently.
     pub fn status_file(&self) -> Option<&str> {
         let usual = self.number.map(|number| format!("{}-STATUS.md", number.padded()));
         let mut found = self.files().filter(|file| file.ends_with("-STATUS.md"));
@@ -172,36 +175,36 @@ impl PhaseDir {
         usual.or_else(|| found.next())
     }
 
-    /// Returns the files of a kind.
-    pub fn of(&self, kind: Artifact) -> impl Iterator<Item = &str> {
+    /// Returns the names of the files of a kind, sorted.
+    pub fn files_of(&self, kind: PhaseFileKind) -> impl Iterator<Item = &str> {
         self.files().filter(move |file| kind.id(file).is_some())
     }
 
-    /// Returns how many files of a kind there are.
-    pub fn count(&self, kind: Artifact) -> usize {
-        self.tally.count(kind)
+    /// Returns the number of files of a kind.
+    pub fn count(&self, kind: PhaseFileKind) -> usize {
+        self.counts.count(kind)
     }
 
-    /// Returns how far the phase is.
+    /// Returns the phase's progress, judged by its files.
     pub fn status(&self) -> DiskStatus {
-        self.tally.status()
+        self.counts.status()
     }
 
-    /// Returns the number as the name has it: `03` of `03-auth`.
+    /// Returns the number as written in the name: `03` of `03-auth`.
     pub fn written(&self) -> Option<&str> {
-        let (_, rest) = PhaseNumber::parse_prefix(strip_word(&self.name))?;
-        Some(strip_word(&self.name).strip_suffix(rest).unwrap_or(""))
+        let (_, rest) = PhaseNumber::parse_prefix(strip_phase_prefix(&self.name))?;
+        Some(strip_phase_prefix(&self.name).strip_suffix(rest).unwrap_or(""))
     }
 
-    /// Returns the part of the name behind the number, if there is one.
+    /// Returns the part of the name after the number: `auth` of `03-auth`.
     pub fn label(&self) -> Option<&str> {
-        let (_, rest) = PhaseNumber::parse_prefix(strip_word(&self.name))?;
+        let (_, rest) = PhaseNumber::parse_prefix(strip_phase_prefix(&self.name))?;
         let label = rest.trim_start_matches('-');
         (!label.is_empty()).then_some(label)
     }
 }
 
-/// The directories of a project.
+/// The phase directories of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseDirs {
     /// Ordered by number, then by name; those without a number come last.
@@ -236,7 +239,7 @@ impl PhaseDirs {
         self.dirs.iter()
     }
 
-    /// Finds the directory of a phase: the first by name where several carry the number.
+    /// Finds the directory of a phase; the first by name when several have the number.
     pub fn find(&self, number: &PhaseNumber) -> Option<&Arc<PhaseDir>> {
         let at = self.dirs.partition_point(|dir| dir.number.as_ref().is_some_and(|n| n < number));
         self.dirs.get(at).filter(|dir| dir.number.as_ref() == Some(number))
@@ -270,53 +273,58 @@ pub fn archived(planning: &Path) -> Vec<(PhaseNumber, String)> {
     let archives = archives(&milestones).into_iter();
     let names = archives.flat_map(|(_, archive)| subdirectories(&milestones.join(archive)));
     let split = |name: String| {
-        let (number, rest) = PhaseNumber::parse_prefix(strip_word(&name))?;
+        let (number, rest) = PhaseNumber::parse_prefix(strip_phase_prefix(&name))?;
         Some((number, rest.trim_start_matches('-').to_owned()))
     };
     names.filter_map(split).collect()
 }
 
-/// Compares versions by their numbers: v1.10 is newer than v1.9.
+/// Returns a sort key for versions by which `v1.10` is newer than `v1.9`.
 fn version_key(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-fn list(home: &Path, archived: Option<&str>) -> Vec<PhaseDir> {
-    let Ok(opened) = open_dir(CWD, home) else { return Vec::new() };
+fn list(parent: &Path, archived: Option<&str>) -> Vec<PhaseDir> {
+    let Ok(opened) = open_dir(CWD, parent) else { return Vec::new() };
     let names = names(&opened, is_directory);
-    names.into_iter().map(|name| look_into(&opened, home, name, archived)).collect()
+    names.into_iter().map(|name| read_phase_dir(&opened, parent, name, archived)).collect()
 }
 
 /// Lists the files of one phase directory.
-fn look_into(home: &OwnedFd, at: &Path, name: String, archived: Option<&str>) -> PhaseDir {
-    let mut files = Names::default();
-    let mut tally = Tally::default();
-    each_file(home, &name, |file| {
+fn read_phase_dir(
+    parent: &OwnedFd,
+    parent_path: &Path,
+    name: String,
+    archived: Option<&str>,
+) -> PhaseDir {
+    let mut files = NameList::default();
+    let mut counts = FileCounts::default();
+    for_each_file(parent, &name, |file| {
         files.push(file);
-        tally.add(file);
+        counts.add(file);
     });
     files.sort();
     let number = number_of(&name);
     let archived = archived.map(str::to_owned);
-    PhaseDir { path: at.join(&name), number, archived, files, tally, name }
+    PhaseDir { path: parent_path.join(&name), number, archived, files, counts, name }
 }
 
-/// Hands on the names of the files in a phase directory; an unreadable one has none.
-fn each_file(home: &OwnedFd, name: &str, found: impl FnMut(&str)) {
-    if let Ok(dir) = open_dir(home, Path::new(name)) {
-        each_name(&dir, |_, kind, _| kind != FileType::Directory, found);
+/// Calls `found` with each file name in a phase directory. An unreadable directory has no files.
+fn for_each_file(parent: &OwnedFd, name: &str, found: impl FnMut(&str)) {
+    if let Ok(dir) = open_dir(parent, Path::new(name)) {
+        for_each_name(&dir, |_, kind, _| kind != FileType::Directory, found);
     }
 }
 
-/// Returns the number a directory's name begins with.
+/// Returns the phase number at the start of a directory's name.
 fn number_of(name: &str) -> Option<PhaseNumber> {
-    PhaseNumber::parse_prefix(strip_word(name)).map(|(number, _)| number)
+    PhaseNumber::parse_prefix(strip_phase_prefix(name)).map(|(number, _)| number)
 }
 
-/// Finds the directory of one phase without looking into the others: a current one, else the one
-/// in the newest archive.
+/// Finds the directory of one phase: a current one, else the one in the newest archive.
 ///
-/// A text without a number is taken as the beginning of the directory's name.
+/// Does not list the other phase directories. A text without a number is taken as the beginning of
+/// the directory's name.
 pub fn find(planning: &Path, phase: &str) -> Option<PhaseDir> {
     let milestones = planning.join("milestones");
     let archives = || {
@@ -326,44 +334,44 @@ pub fn find(planning: &Path, phase: &str) -> Option<PhaseDir> {
     };
     let homes = std::iter::once((planning.join("phases"), None))
         .chain(std::iter::once_with(archives).flatten());
-    homes.into_iter().find_map(|(home, version)| find_in(&home, phase, version.as_deref()))
+    homes.into_iter().find_map(|(parent, version)| find_in(&parent, phase, version.as_deref()))
 }
 
-fn find_in(home: &Path, phase: &str, archived: Option<&str>) -> Option<PhaseDir> {
-    let opened = open_dir(CWD, home).ok()?;
+fn find_in(parent: &Path, phase: &str, archived: Option<&str>) -> Option<PhaseDir> {
+    let opened = open_dir(CWD, parent).ok()?;
     let wanted = parse_argument(phase);
     let matches = |name: &String| match &wanted {
         Some(number) => number_of(name).as_ref() == Some(number),
         None => !phase.is_empty() && name.starts_with(phase),
     };
     let name = names(&opened, is_directory).into_iter().filter(matches).min()?;
-    Some(look_into(&opened, home, name, archived))
+    Some(read_phase_dir(&opened, parent, name, archived))
 }
 
-/// Reads the number in what a person typed for a phase: `3`, `03`, `3-auth`.
+/// Parses a phase as a person types it: `3`, `03` or `3-auth`.
 pub fn parse_argument(phase: &str) -> Option<PhaseNumber> {
-    let (number, rest) = PhaseNumber::parse_prefix(strip_word(phase.trim()))?;
+    let (number, rest) = PhaseNumber::parse_prefix(strip_phase_prefix(phase.trim()))?;
     (rest.is_empty() || rest.starts_with('-')).then_some(number)
 }
 
-/// Some projects name their directories `phase-3`.
-fn strip_word(name: &str) -> &str {
+/// Removes the prefix `phase-`: some projects name their directories `phase-3`.
+fn strip_phase_prefix(name: &str) -> &str {
     let rest = name.get(..6).filter(|word| word.eq_ignore_ascii_case("phase-")).map(|_| &name[6..]);
     rest.unwrap_or(name)
 }
 
-/// Lists directories, links to directories included; an unreadable place has none.
-pub(crate) fn subdirectories(home: &Path) -> Vec<String> {
-    open_dir(CWD, home).map(|dir| names(&dir, is_directory)).unwrap_or_default()
+/// Lists subdirectories and links to directories. An unreadable directory has none.
+pub(crate) fn subdirectories(parent: &Path) -> Vec<String> {
+    open_dir(CWD, parent).map(|dir| names(&dir, is_directory)).unwrap_or_default()
 }
 
 fn is_directory(dir: &OwnedFd, kind: FileType, name: &CStr) -> bool {
-    let leads_to_one = || {
-        let meta = statat(dir, name, AtFlags::empty());
-        meta.is_ok_and(|meta| FileType::from_raw_mode(meta.st_mode) == FileType::Directory)
+    let target_is_directory = || {
+        let stat = statat(dir, name, AtFlags::empty());
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     };
     kind == FileType::Directory
-        || (matches!(kind, FileType::Symlink | FileType::Unknown) && leads_to_one())
+        || (matches!(kind, FileType::Symlink | FileType::Unknown) && target_is_directory())
 }
 
 fn open_dir(at: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -373,12 +381,13 @@ fn open_dir(at: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
 
 fn names(dir: &OwnedFd, accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool) -> Vec<String> {
     let mut found = Vec::new();
-    each_name(dir, accepts, |name| found.push(name.to_owned()));
+    for_each_name(dir, accepts, |name| found.push(name.to_owned()));
     found
 }
 
-/// Hands on the names in a directory that a test accepts; those that are no UTF-8 are left out.
-fn each_name(
+/// Calls `found` with each name in a directory that `accepts` accepts. Names that are not UTF-8 are
+/// skipped.
+fn for_each_name(
     dir: &OwnedFd,
     accepts: impl Fn(&OwnedFd, FileType, &CStr) -> bool,
     mut found: impl FnMut(&str),
@@ -397,7 +406,7 @@ fn each_name(
     }
 }
 
-/// How many bytes of entries are asked for at once.
+/// The size of the buffer for directory entries, in bytes.
 const LISTING_BYTES: usize = 8192;
 
 #[cfg(test)]

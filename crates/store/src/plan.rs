@@ -1,63 +1,63 @@
-//! PLAN.md: what a plan depends on, what it touches, what it must achieve, and its tasks.
+//! Reads PLAN.md: dependencies, file scope, must-haves and tasks of a plan.
 //!
-//! Everything is read tolerantly: a value that makes no sense is as good as absent, and what the
-//! block could not be read as is kept in `problems`. Nothing here writes plans. Start with [`parse`].
+//! Reading is tolerant: an invalid value counts as absent, and YAML errors are kept in `problems`.
+//! This module never writes plans. Start with [`parse`].
 
-mod depends;
+mod dependencies;
 mod evidence;
-mod fences;
-mod goals;
+mod must_have_checks;
 mod must_haves;
 mod structure;
 mod tasks;
+mod visible_text;
 
 #[cfg(test)]
 mod tests;
 
 use crate::frontmatter::{self, Frontmatter, Problem, Value};
 use crate::text::{Text, heading};
-use crate::{sections, values};
+use crate::{frontmatter_values, sections};
 
-pub use depends::PlanRef;
-pub use goals::Files;
+pub use dependencies::PlanRef;
+pub use must_have_checks::FileLookup;
 pub use must_haves::{Artifact, KeyLink, MustHaves};
-pub use structure::Structure;
-pub use tasks::{Element, Task};
+pub use structure::StructureReport;
+pub use tasks::{Task, TaskElement};
 
-/// The keys the plan schema asks for.
+/// The frontmatter keys that the plan schema requires.
 pub const REQUIRED_KEYS: [&str; 8] =
     ["phase", "plan", "type", "wave", "depends_on", "files_modified", "autonomous", "must_haves"];
 
-/// A plan as its file states it.
+/// The contents of one PLAN.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The keys of the block, in file order.
+    /// Frontmatter keys in file order.
     pub keys: Vec<String>,
-    /// The phase as written, `NN-slug` or a number.
+    /// Phase as written: `NN-slug` or a number.
     pub phase: Option<String>,
-    /// The plan as written, mostly `MM`.
+    /// Plan number as written, usually `MM`.
     pub plan: Option<String>,
-    /// `execute`, `tdd` or another word.
+    /// Value of `type`: `execute`, `tdd` or another word.
     pub kind: Option<String>,
-    /// The wave; 1 where none is stated.
+    /// Wave number; 1 if the file has no valid one.
     pub wave: u32,
-    /// Whether it runs without a person; true unless the file says no.
+    /// Whether the plan runs without a person; true unless the file says no.
     pub autonomous: bool,
-    /// What must be done before.
+    /// Plans that must be complete before this one.
     pub depends_on: Vec<PlanRef>,
-    /// The files it says it changes.
+    /// File scope: the files that the plan may change.
     pub files_modified: Vec<String>,
-    /// The ids of the requirements it serves.
+    /// Ids of the requirements that the plan implements.
     pub requirements: Vec<String>,
-    /// What must hold at the end.
+    /// Conditions that must hold when the plan is complete.
     pub must_haves: MustHaves,
-    /// Whether it closes gaps that verification found.
+    /// Whether the plan closes gaps that verification found.
     pub gap_closure: bool,
-    /// What it is for.
+    /// Purpose of the plan, from the frontmatter, the `<objective>` element or the section.
     pub objective: Option<String>,
-    /// Its tasks in file order, checkpoints included.
+    /// Tasks in file order, including checkpoints.
     pub tasks: Vec<Task>,
-    /// What could not be read in the block.
+    /// Frontmatter lines that are not valid YAML.
     pub problems: Vec<Problem>,
 }
 
@@ -66,29 +66,30 @@ pub fn parse(bytes: &[u8]) -> Plan {
     let front = frontmatter::parse(bytes);
     let front = front.as_ref();
     let text = Text::new(bytes);
-    let seen = fences::seen(bytes, front.map_or(0, Frontmatter::body_start));
-    let entry = |key: &str| front.and_then(|front| values::entry(front, key));
-    let depends = entry("depends_on").map(depends::parse).unwrap_or_default();
+    let visible = visible_text::visible_text(bytes, front.map_or(0, Frontmatter::body_start));
+    let entry = |key: &str| front.and_then(|front| frontmatter_values::value_at(front, key));
+    let depends = entry("depends_on").map(dependencies::parse).unwrap_or_default();
     Plan {
         keys: front.map(|front| keys(&front.map)).unwrap_or_default(),
-        phase: values::text(front, "phase"),
-        plan: values::text(front, "plan"),
-        kind: values::text(front, "type"),
+        phase: frontmatter_values::text_at(front, "phase"),
+        plan: frontmatter_values::text_at(front, "plan"),
+        kind: frontmatter_values::text_at(front, "type"),
         wave: entry("wave").map_or(1, wave),
         autonomous: entry("autonomous").is_none_or(is_yes),
         depends_on: depends,
-        files_modified: values::list(front, "files_modified"),
+        files_modified: frontmatter_values::texts_at(front, "files_modified"),
         requirements: requirements(entry("requirements")),
         must_haves: entry("must_haves").map(must_haves::parse).unwrap_or_default(),
         gap_closure: entry("gap_closure").and_then(Value::as_bool).unwrap_or(false),
-        objective: values::text(front, "objective").or_else(|| objective(&text, &seen)),
-        tasks: tasks::parse(&text, &seen),
+        objective: frontmatter_values::text_at(front, "objective")
+            .or_else(|| objective(&text, &visible)),
+        tasks: tasks::parse(&text, &visible),
         problems: front.map(|front| front.problems.clone()).unwrap_or_default(),
     }
 }
 
 impl Plan {
-    /// Returns the keys of the schema that the block lacks.
+    /// Returns the required keys that the frontmatter lacks.
     pub fn missing_keys(&self) -> Vec<&'static str> {
         let has =
             |key: &str| self.keys.iter().any(|name| name == key || name.replace('-', "_") == key);
@@ -105,7 +106,7 @@ fn wave(value: &Value) -> u32 {
     number.filter(|wave| *wave > 0).unwrap_or(1)
 }
 
-/// Anything but a clear no is a yes.
+/// Returns whether a value means yes; everything except `false`, `no` and `off` does.
 fn is_yes(value: &Value) -> bool {
     let word = value.as_str().unwrap_or("").trim().to_ascii_lowercase();
     !matches!(word.split_whitespace().next(), Some("false" | "no" | "off"))
@@ -114,14 +115,14 @@ fn is_yes(value: &Value) -> bool {
 fn requirements(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Scalar(text)) => crate::requirements::parse_ids(text),
-        Some(value) => values::texts(value),
+        Some(value) => frontmatter_values::scalar_texts(value),
         None => Vec::new(),
     }
 }
 
-/// Finds the `<objective>` block, else the section of that name.
-fn objective(text: &Text<'_>, seen: &str) -> Option<String> {
-    let block = tasks::element(seen, 0..seen.len(), "objective");
+/// Returns the text of the `<objective>` element, or of the section of that name.
+fn objective(text: &Text<'_>, visible: &str) -> Option<String> {
+    let block = tasks::element(visible, 0..visible.len(), "objective");
     let range = block.or_else(|| {
         let headings = heading::headings(text);
         let is_objective = |title: &str| title.eq_ignore_ascii_case("objective");

@@ -1,7 +1,7 @@
-//! Gives a new worktree the planning files of the main one, and checks that it has them.
+//! Copies the planning files of the main worktree to a new worktree, and compares the two.
 //!
-//! Files that are equal already are not written. The engine's own directory and unfinished writes
-//! are no planning files.
+//! Equal files are not written again. The engine's directory `.mow` and temporary files are not
+//! planning files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,64 +11,65 @@ use std::path::{Path, PathBuf};
 use crate::disk::{self, DiskError, WAIT_DEFAULT, Writer};
 use crate::project::Project;
 
-/// How deep directories may be nested; deeper ones are no planning files.
+/// The maximum depth of directories; deeper files are not planning files.
 const DEPTH_MAX: usize = 16;
 
-/// How often it is copied again what somebody changed meanwhile.
+/// How often all files are copied, because another process changes some of them meanwhile.
 const PASSES_MAX: usize = 5;
 
-/// Makes the planning directory of a project equal to another one; returns what still differs.
+/// Makes a project's planning directory equal to `from`; returns the files that still differ.
 ///
-/// Paths below a directory that `keeps` accepts are left as they are.
+/// Paths that `is_kept` accepts are not changed.
 pub fn mirror(
     from: &Path,
     to: &Project,
-    keeps: impl Fn(&Path) -> bool,
+    is_kept: impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, DiskError> {
     if is_same_dir(from, &to.planning) {
         return Ok(Vec::new());
     }
-    let mut differing = copy(from, to, &keeps)?;
+    let mut differing = copy(from, to, &is_kept)?;
     for _ in 1..PASSES_MAX {
         if differing.is_empty() {
             break;
         }
-        differing = copy(from, to, &keeps)?;
+        differing = copy(from, to, &is_kept)?;
     }
     Ok(differing)
 }
 
-/// Copies once; returns what differs then.
+/// Copies all files once; returns the files that differ afterwards.
 fn copy(
     from: &Path,
     to: &Project,
-    keeps: &impl Fn(&Path) -> bool,
+    is_kept: &impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, DiskError> {
     let target = to.planning.clone();
-    let Listing { files: source, dirs } = list(from)?;
+    let DirListing { files: source, dirs } = list(from)?;
     let writer = Writer::open(to, WAIT_DEFAULT)?;
-    for dir in dirs.iter().filter(|dir| !keeps(dir)) {
+    for dir in dirs.iter().filter(|dir| !is_kept(dir)) {
         writer.create_dir(&target.join(dir))?;
     }
-    for file in source.iter().filter(|file| !keeps(file)) {
+    for file in source.iter().filter(|file| !is_kept(file)) {
         match writer.copy(&from.join(file), &target.join(file)) {
-            // Somebody removed it meanwhile; the next pass sees that.
+            // Another process removed the file meanwhile; the next pass removes the copy.
             Err(_) if !from.join(file).exists() => {}
             copied => drop(copied?),
         }
     }
-    for file in list(&target)?.files.difference(&source).filter(|file| !keeps(file)) {
+    for file in list(&target)?.files.difference(&source).filter(|file| !is_kept(file)) {
         writer.remove_file(&target.join(file))?;
     }
     drop(writer);
-    let differs = |file: &&PathBuf| !keeps(file) && !is_equal(&from.join(file), &target.join(file));
+    let differs =
+        |file: &&PathBuf| !is_kept(file) && !is_equal(&from.join(file), &target.join(file));
     Ok(source.iter().filter(differs).cloned().collect())
 }
 
-/// Returns the files below a directory that another one does not have in the same form.
-pub fn missing_in(from: &Path, other: &Path) -> Result<Vec<PathBuf>, DiskError> {
-    let own = list(from)?.files;
-    Ok(own.into_iter().filter(|file| !is_equal(&from.join(file), &other.join(file))).collect())
+/// Returns the files below `from` that are missing in `other` or have other content there.
+pub fn differing_files(from: &Path, other: &Path) -> Result<Vec<PathBuf>, DiskError> {
+    let files = list(from)?.files;
+    Ok(files.into_iter().filter(|file| !is_equal(&from.join(file), &other.join(file))).collect())
 }
 
 fn is_same_dir(a: &Path, b: &Path) -> bool {
@@ -79,41 +80,41 @@ fn is_equal(a: &Path, b: &Path) -> bool {
     matches!((disk::read(a), disk::read(b)), (Ok(Some(a)), Ok(Some(b))) if a == b)
 }
 
-/// What is below a directory, relative to it; parents stand before what they hold.
+/// The content of a directory, as paths relative to it. Parents come before their children.
 #[derive(Default)]
-struct Listing {
+struct DirListing {
     files: BTreeSet<PathBuf>,
     dirs: BTreeSet<PathBuf>,
 }
 
-/// Lists what is below a directory; nothing when it is not there.
-fn list(dir: &Path) -> Result<Listing, DiskError> {
-    let mut found = Listing::default();
-    let mut open = vec![(PathBuf::new(), 0)];
-    while let Some((below, depth)) = open.pop() {
-        let place = dir.join(&below);
+/// Lists all files and directories below a directory; a missing directory is empty.
+fn list(dir: &Path) -> Result<DirListing, DiskError> {
+    let mut found = DirListing::default();
+    let mut pending = vec![(PathBuf::new(), 0)];
+    while let Some((relative, depth)) = pending.pop() {
+        let current = dir.join(&relative);
         let failed = |source: io::Error| DiskError::Io {
             action: "read directory",
-            path: place.clone(),
+            path: current.clone(),
             source,
         };
-        let entries = match fs::read_dir(&place) {
+        let entries = match fs::read_dir(&current) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.map_err(failed)?,
         };
-        found.dirs.insert(below.clone());
+        found.dirs.insert(relative.clone());
         for entry in entries {
             let entry = entry.map_err(failed)?;
             let kind = entry.file_type().map_err(failed)?;
             let name = entry.file_name();
-            let is_ours = name == ".mow" || name.as_encoded_bytes().starts_with(b".mow-tmp-");
-            let path = below.join(&name);
-            if is_ours {
+            let is_internal = name == ".mow" || name.as_encoded_bytes().starts_with(b".mow-tmp-");
+            let path = relative.join(&name);
+            if is_internal {
                 continue;
             } else if kind.is_dir() && depth < DEPTH_MAX {
-                open.push((path, depth + 1));
+                pending.push((path, depth + 1));
             } else if entry.path().is_file() {
-                // A link counts as the file it leads to; one to a directory is left out.
+                // A link to a file counts as that file; a link to a directory is left out.
                 found.files.insert(path);
             }
         }

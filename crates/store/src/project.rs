@@ -1,8 +1,8 @@
-//! Where a project lives: its root, its planning directory, its engine directory.
+//! Finds a project: its root, its planning directory and its engine directory.
 //!
-//! Only looks: it creates nothing, changes nothing and starts no process. The root is the nearest
-//! directory upward that holds `.planning/`, never above the top of the repository. A linked
-//! worktree without one belongs to the project of the main worktree. Start with [`Project::find`].
+//! Only reads: it creates nothing and starts no process. The root is the nearest directory upward
+//! that holds `.planning/`, never above the top of the repository. A linked worktree without
+//! `.planning/` belongs to the project of the main worktree. Start with [`Project::find`].
 
 pub mod repository;
 #[cfg(test)]
@@ -16,26 +16,26 @@ use std::path::{Path, PathBuf};
 use mow_core::slug::slug;
 use thiserror::Error;
 
-use repository::Repository;
+use repository::GitRepository;
 
-/// The name of the directory that makes a directory a project.
+/// The name of the planning directory. A directory that holds it is a project's root.
 const PLANNING: &str = ".planning";
 
-/// How many letters of a project's path its tag has at most.
-const TAG_LETTERS: usize = 24;
+/// The maximum number of letters from the project's path in a tag.
+const TAG_LETTERS_MAX: usize = 24;
 
 /// Why no project was found.
 #[derive(Debug, Error)]
 pub enum ProjectError {
-    /// The directory to start from is gone or cannot be entered.
+    /// The directory to start from does not exist or cannot be entered.
     #[error("cannot enter directory {}", path.display())]
     Enter {
-        /// The directory as it was given.
+        /// The directory as the caller gave it.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// Neither the directory nor one above it is planned.
+    /// Neither the directory nor one above it holds `.planning/`.
     #[error("no .planning/ directory in {} or above it", cwd.display())]
     NotFound {
         /// The directory the search started from.
@@ -51,14 +51,14 @@ pub struct Project {
     pub cwd: PathBuf,
     /// The directory that holds `.planning/`; printed paths are relative to it.
     pub root: PathBuf,
-    /// `.planning/` itself.
+    /// The path of `.planning/`.
     pub planning: PathBuf,
-    /// Whether `.planning/` was there.
+    /// Whether `.planning/` existed when the project was looked up.
     pub planned: bool,
-    /// Where journal, locks and logs live; made by the first write.
+    /// The directory of journals, locks and logs; created by the first write.
     pub engine_dir: PathBuf,
-    /// The git repository around the root, if there is one.
-    pub repository: Option<Repository>,
+    /// The git repository that contains the root; `None` outside of git.
+    pub repository: Option<GitRepository>,
 }
 
 impl Project {
@@ -68,11 +68,11 @@ impl Project {
         if project.planned { Ok(project) } else { Err(ProjectError::NotFound { cwd: project.cwd }) }
     }
 
-    /// Finds the project that `cwd` belongs to, or takes `cwd` itself as an unplanned one.
+    /// Finds the project that `cwd` belongs to, or returns `cwd` as a project without `.planning/`.
     pub fn find_or_cwd(cwd: &Path) -> Result<Self, ProjectError> {
-        let cwd =
-            enter(cwd).map_err(|source| ProjectError::Enter { path: cwd.to_path_buf(), source })?;
-        let repository = Repository::find(&cwd);
+        let cwd = canonical_dir(cwd)
+            .map_err(|source| ProjectError::Enter { path: cwd.to_path_buf(), source })?;
+        let repository = GitRepository::find(&cwd);
         let top = repository.as_ref().map(|repository| repository.top.as_path());
         let root = nearest_planned(&cwd, top)
             .or_else(|| planned_in_main_worktree(&cwd, repository.as_ref()?));
@@ -86,37 +86,38 @@ impl Project {
         Ok(Self { cwd, root, planning, planned, engine_dir, repository })
     }
 
-    /// The top of the main worktree, when `cwd` lies in a linked one.
+    /// Returns the top of the main worktree when `cwd` is in a linked worktree, else `None`.
     pub fn main_root(&self) -> Option<&Path> {
         self.repository.as_ref()?.main_top.as_deref()
     }
 
-    /// The same project seen from the main worktree, where all worktrees keep what they share.
+    /// Returns the same project in the main worktree, which holds the files that all worktrees
+    /// share.
     ///
-    /// Outside of a linked worktree that is this project.
+    /// Outside of a linked worktree, returns this project.
     pub fn in_main_worktree(&self) -> Result<Self, ProjectError> {
         let Some((main, repository)) = self.main_root().zip(self.repository.as_ref()) else {
             return Ok(self.clone());
         };
         let Ok(below_top) = self.root.strip_prefix(&repository.top) else {
-            // A worktree without a plan of its own has its root in the main one already.
+            // Without its own `.planning/`, this worktree's project root is in the main worktree.
             return Self::find_or_cwd(&self.root);
         };
-        let there = main.join(below_top);
-        Self::find_or_cwd(if there.is_dir() { &there } else { main })
+        let in_main = main.join(below_top);
+        Self::find_or_cwd(if in_main.is_dir() { &in_main } else { main })
     }
 
-    /// Returns the top of the project's repository, or its root where there is none.
+    /// Returns the top of the checkout, or the project's root outside of git.
     pub fn top(&self) -> &Path {
         self.repository.as_ref().map_or(&self.root, |repository| &repository.top)
     }
 
-    /// Returns the planning directory as git names it: below the top.
+    /// Returns the planning directory's path in the repository, as git prints it.
     pub fn planning_below_top(&self) -> String {
         self.below_top().join(".planning").display().to_string()
     }
 
-    /// Where the project lies below the top of its repository; empty at the top and outside of git.
+    /// Returns the root's path in the repository; empty at the top and outside of git.
     pub fn below_top(&self) -> &Path {
         let Some(repository) = &self.repository else { return Path::new("") };
         let tops = [Some(repository.top.as_path()), repository.main_top.as_deref()];
@@ -125,28 +126,28 @@ impl Project {
         below.next().unwrap_or(Path::new(""))
     }
 
-    /// A plain word that tells this project apart from others in its repository, the same in every
-    /// worktree; empty for the one at the top.
+    /// Returns a word that identifies the project in its repository; empty for the one at the top.
     ///
-    /// It is a part of what the projects of a repository keep side by side: runs, locks, homes of
-    /// worktrees, branches.
+    /// The tag is the same in every worktree. It is part of the names of runs, locks, worktree
+    /// homes and branches, so that the projects of a repository do not share them.
     pub fn tag(&self) -> String {
         let below = self.below_top().as_os_str();
         if !self.planned || below.is_empty() {
             return String::new();
         }
-        // Letters are for people; the digits tell `a/b` from `a-b`.
-        let letters: String = slug(&below.to_string_lossy()).chars().take(TAG_LETTERS).collect();
+        // The letters are for people; the digits distinguish `a/b` from `a-b`.
+        let letters: String =
+            slug(&below.to_string_lossy()).chars().take(TAG_LETTERS_MAX).collect();
         let digits = format!("{:08x}", fnv1a(below.as_bytes()) >> 32);
         format!("{}-{digits}", letters.trim_end_matches('-')).trim_start_matches('-').to_owned()
     }
 
-    /// The file to lock before writing anything of this project.
+    /// Returns the file to lock before any write to this project.
     ///
-    /// It follows from the planning directory, so that worktrees with a `.planning/` of their own
-    /// do not wait for each other, while those that share one by a symbolic link do. A directory
-    /// that is neither planned nor in a repository is locked itself: a lock file would have to
-    /// create `.planning/` and so make it a project.
+    /// Its name depends on the planning directory. So worktrees with their own `.planning/` do not
+    /// wait for each other, while worktrees that share one by a symbolic link do. Outside of git
+    /// and without `.planning/`, the root itself is locked: a lock file would need `.planning/`,
+    /// and creating that would make the directory a project.
     pub fn lock_path(&self) -> PathBuf {
         if !self.planned && self.repository.is_none() && !self.planning.is_dir() {
             return self.root.clone();
@@ -155,14 +156,14 @@ impl Project {
         self.engine_dir.join(format!("locks/planning-{name:016x}.lock"))
     }
 
-    /// The planning directory with its own symbolic link followed.
+    /// Returns the planning directory without symbolic links.
     pub fn planning_target(&self) -> PathBuf {
         fs::canonicalize(&self.planning).unwrap_or_else(|_| self.planning.clone())
     }
 }
 
-/// Returns the real path of a directory that exists.
-fn enter(dir: &Path) -> io::Result<PathBuf> {
+/// Returns the path of an existing directory without symbolic links.
+fn canonical_dir(dir: &Path) -> io::Result<PathBuf> {
     let dir = fs::canonicalize(dir)?;
     if dir.is_dir() { Ok(dir) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
@@ -176,14 +177,15 @@ fn nearest_planned(start: &Path, top: Option<&Path>) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Looks in the main worktree, from the place that corresponds to `cwd` upward.
-fn planned_in_main_worktree(cwd: &Path, repository: &Repository) -> Option<PathBuf> {
+/// Searches the main worktree for `.planning/`, upward from the directory that corresponds to
+/// `cwd`.
+fn planned_in_main_worktree(cwd: &Path, repository: &GitRepository) -> Option<PathBuf> {
     let main = repository.main_top.as_deref()?;
     let below_top = cwd.strip_prefix(&repository.top).ok()?;
     nearest_planned(&main.join(below_top), Some(main))
 }
 
-/// A hash that stays the same in every build, so that all versions of mow meet at the same lock.
+/// Hashes bytes the same way in every build, so that all versions of mow use the same lock file.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,7 +1,7 @@
-//! REQUIREMENTS.md: what was promised, and what of it is done.
+//! Parses REQUIREMENTS.md and marks requirements as complete.
 //!
-//! Ids are literal text, compared without regard to case; they are never patterns. Marking ticks
-//! boxes and changes status cells and touches nothing else. Start with [`parse`].
+//! An id is literal text, never a pattern; case does not matter. Marking ticks checkboxes and
+//! changes status cells; all other bytes stay. Start with [`parse`].
 
 mod id;
 
@@ -18,7 +18,7 @@ use crate::text::{Text, inline, list};
 
 pub use id::parse_ids;
 
-/// All that a requirements file says.
+/// The content of a requirements file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// The requirements in file order.
@@ -27,46 +27,46 @@ pub struct Requirements {
     pub rows: Vec<TraceRow>,
 }
 
-/// One requirement: a list item, or a heading, that opens with an id.
+/// One requirement: a list item or heading that begins with an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// The id as written.
     pub id: String,
-    /// Whether its box is ticked; `None` without a box.
+    /// Whether its checkbox is ticked; `None` without a checkbox.
     pub ticked: Option<bool>,
-    /// What is required, markup taken off.
+    /// The text after the id, without Markdown.
     pub text: String,
-    /// The heading it stands under.
+    /// The heading above it; empty without one.
     pub category: String,
-    /// Its line, counted from one.
+    /// The line number, counted from 1.
     pub line: usize,
 }
 
-/// One row that says which phase delivers a requirement.
+/// A table row that names the phase of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
     /// The id as written.
     pub id: String,
-    /// What the phase column says, empty without one.
+    /// The text of the phase column; empty without one.
     pub phase: String,
-    /// What the status column says, empty without one.
+    /// The text of the status column; empty without one.
     pub status: String,
-    /// Its line, counted from one.
+    /// The line number, counted from 1.
     pub line: usize,
 }
 
-/// What became of the ids that were to be marked, each spelt as it was asked for.
+/// The result of [`mark_complete`]: the ids in the caller's spelling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marked {
-    /// A box was ticked or a row changed.
+pub struct MarkOutcome {
+    /// Ids with a checkbox or row that was changed.
     pub marked: Vec<String>,
-    /// A ticked box or a complete row was there, and nothing to change.
-    pub already: Vec<String>,
-    /// Neither is there.
+    /// Ids whose checkboxes and rows were complete already.
+    pub already_complete: Vec<String>,
+    /// Ids without a checkbox or row that could be marked.
     pub not_found: Vec<String>,
 }
 
-/// Reads a requirements file.
+/// Parses a requirements file.
 pub fn parse(bytes: &[u8]) -> Requirements {
     let text = Text::new(bytes);
     let mut items = Vec::new();
@@ -78,7 +78,7 @@ pub fn parse(bytes: &[u8]) -> Requirements {
             headings.push(found);
         } else if let Some(item) = list::item_at(&text, line) {
             let content = text.slice(item.text.clone());
-            let Some((id, rest)) = id::split(content, item.tick.is_some()) else { continue };
+            let Some((id, rest)) = id::split(content, item.checkbox.is_some()) else { continue };
             let category = headings.last().map_or(String::new(), |open| title(&text, open));
             let ticked = item.done();
             items.push(Requirement { id, ticked, text: rest, category, line: line + 1 });
@@ -87,7 +87,7 @@ pub fn parse(bytes: &[u8]) -> Requirements {
     Requirements { items, rows: trace_rows(&text) }
 }
 
-/// Reads `### ID: text`; only text in the shape of an id counts.
+/// Parses the heading `### ID: text`; `None` when it does not begin with an id.
 fn parse_heading(
     text: &Text<'_>,
     found: &Heading,
@@ -99,7 +99,7 @@ fn parse_heading(
 }
 
 fn title(text: &Text<'_>, heading: &Heading) -> String {
-    inline::plain(text.slice(heading.text.clone())).into_owned()
+    inline::strip_markup(text.slice(heading.text.clone())).into_owned()
 }
 
 fn trace_rows(text: &Text<'_>) -> Vec<TraceRow> {
@@ -113,7 +113,7 @@ fn trace_rows(text: &Text<'_>) -> Vec<TraceRow> {
         for row in &table.rows {
             let cell = |column: Option<usize>| {
                 column.map_or(String::new(), |column| {
-                    inline::plain(&row.cell(text, column)).into_owned()
+                    inline::strip_markup(&row.cell(text, column)).into_owned()
                 })
             };
             let id = cell(Some(0));
@@ -126,90 +126,92 @@ fn trace_rows(text: &Text<'_>) -> Vec<TraceRow> {
     rows
 }
 
-/// Ticks the boxes of some requirements and completes their rows.
+/// Ticks the checkboxes of some requirements and sets their rows to `Complete`.
 ///
-/// A row goes from `Pending` or `In Progress` to `Complete`; other words, such as `Blocked`, were
-/// chosen by a person and stay.
-pub fn mark_complete<S: AsRef<str>>(bytes: &[u8], ids: &[S]) -> (Vec<u8>, Marked) {
+/// A row changes only from `Pending` or `In Progress`. A person chose other words, such as
+/// `Blocked`, so they stay.
+pub fn mark_complete<S: AsRef<str>>(bytes: &[u8], ids: &[S]) -> (Vec<u8>, MarkOutcome) {
     let text = Text::new(bytes);
     let tables = table::tables(&text, 0..text.lines().len());
-    let boxes = boxes(&text);
+    let checkboxes = checkboxes(&text);
     let mut splices: Vec<Splice> = Vec::new();
-    let mut outcome = Marked::default();
+    let mut outcome = MarkOutcome::default();
     for (index, id) in ids.iter().enumerate() {
         let id = id.as_ref().trim();
         let is_repeat = ids[..index].iter().any(|earlier| same_name(earlier.as_ref().trim(), id));
         if id.is_empty() || is_repeat {
             continue;
         }
-        let mut found = Found::default();
-        for candidate in boxes.iter().filter(|candidate| id::opens_with(&candidate.text, id)) {
-            found.complete |= candidate.done;
+        let mut matches = IdMatches::default();
+        for candidate in checkboxes.iter().filter(|candidate| id::opens_with(&candidate.text, id)) {
+            matches.complete |= candidate.done;
             if !candidate.done {
-                found.splices.push(Splice::replace(candidate.tick_at.clone(), "x"));
+                matches.splices.push(Splice::replace(candidate.checkbox_range.clone(), "x"));
             }
         }
         for table in &tables {
-            mark_rows(&text, table, id, &mut found);
+            mark_rows(&text, table, id, &mut matches);
         }
-        let list = match (found.splices.is_empty(), found.complete) {
+        let list = match (matches.splices.is_empty(), matches.complete) {
             (false, _) => &mut outcome.marked,
-            (true, true) => &mut outcome.already,
+            (true, true) => &mut outcome.already_complete,
             (true, false) => &mut outcome.not_found,
         };
         list.push(id.to_owned());
-        splices.append(&mut found.splices);
+        splices.append(&mut matches.splices);
     }
-    // Two ids may open the same text: `A-1` and `A-1.` do.
+    // Two ids may match the same text, such as `A-1` and `A-1.`.
     splices.sort_by_key(|splice| splice.range.start);
     splices.dedup();
     (splice::apply(bytes, splices), outcome)
 }
 
-/// What one id has in the file.
+/// The checkboxes and rows of one id.
 #[derive(Default)]
-struct Found {
+struct IdMatches {
+    /// The edits that complete them.
     splices: Vec<Splice>,
-    /// Whether a box or row says already that it is done.
+    /// Whether one of them is complete already.
     complete: bool,
 }
 
-/// A list item with a box.
-struct BoxedItem {
+/// A list item with a checkbox.
+struct CheckboxItem {
     done: bool,
-    tick_at: Range<usize>,
-    /// Its text, markup taken off.
+    checkbox_range: Range<usize>,
+    /// The text without Markdown.
     text: String,
 }
 
-fn boxes(text: &Text<'_>) -> Vec<BoxedItem> {
+fn checkboxes(text: &Text<'_>) -> Vec<CheckboxItem> {
     let items = (0..text.lines().len()).filter_map(|line| list::item_at(text, line));
     let boxed = items.filter_map(|item| {
         let done = item.done()?;
-        Some(BoxedItem {
+        Some(CheckboxItem {
             done,
-            text: inline::plain(text.slice(item.text)).into_owned(),
-            tick_at: item.tick_at,
+            text: inline::strip_markup(text.slice(item.text)).into_owned(),
+            checkbox_range: item.checkbox_range,
         })
     });
     boxed.collect()
 }
 
-fn mark_rows(text: &Text<'_>, table: &Table, id: &str, found: &mut Found) {
+/// Adds the edits for the rows of one table.
+fn mark_rows(text: &Text<'_>, table: &Table, id: &str, matches: &mut IdMatches) {
     let status = table.column(text, &["Status"]);
     for row in &table.rows {
-        if !same_name(&inline::plain(&row.cell(text, 0)), id) {
+        if !same_name(&inline::strip_markup(&row.cell(text, 0)), id) {
             continue;
         }
-        // A table without a status column may still have the word in some column.
+        // A table without a status column may have the word in any other column.
         let columns = status.map_or(1..row.cells.len(), |column| column..column + 1);
         for column in columns.filter(|column| *column > 0) {
             let cell = row.cell(text, column);
-            let word = inline::plain(&cell);
+            let word = inline::strip_markup(&cell);
             if same_name(&word, "Pending") || same_name(&word, "In Progress") {
-                found.splices.extend(row.set(text, &[(column, "Complete")]));
+                matches.splices.extend(row.set(text, &[(column, "Complete")]));
             }
-            found.complete |= same_name(&word, "Complete");
+            matches.complete |= same_name(&word, "Complete");
         }
     }
 }

@@ -1,81 +1,86 @@
-//! ROADMAP.md: which phases it declares, what is done, what depends on what.
+//! Reads ROADMAP.md: the phases it declares, their completion and their dependencies.
 //!
-//! Reading goes in three steps: [`declare`] finds every place that names a phase, [`gather`] puts
-//! the places of each phase together, [`section`] reads the fields below a phase's heading. A
-//! roadmap that contradicts itself is reported as such, never guessed at.
+//! Reading takes three steps. [`declarations`] finds every line that declares a phase,
+//! [`phase_groups`] groups the declarations of each phase, and [`phase_section`] reads the fields
+//! below a phase's heading. A roadmap that contradicts itself is reported as uncertain; nothing is
+//! guessed.
 
-mod declare;
-mod details;
+mod completion_words;
+pub(crate) mod declarations;
+pub(crate) mod details;
 pub mod edit;
-mod gather;
-mod mention;
 pub mod milestone;
-mod section;
-mod title;
-mod verdict;
+pub(crate) mod phase_groups;
+pub(crate) mod phase_label;
+mod phase_name;
+pub(crate) mod phase_section;
 
-use mow_core::roadmap::Phase;
+use mow_core::roadmap::RoadmapPhase;
 
-pub use details::{Details, Lookup, details, successor};
+pub use details::{PhaseDescription, PhaseLookup, describe_phase, next_phase};
 
 use crate::text::Text;
 
-/// A roadmap as its file states it.
+/// The contents of one ROADMAP.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roadmap {
     /// All phases, ordered by number.
-    pub entries: Vec<Entry>,
-    /// The milestones that headings name, in the order of the file.
-    pub milestones: Vec<Milestone>,
+    pub entries: Vec<RoadmapEntry>,
+    /// Milestones named by headings, in file order.
+    pub milestones: Vec<MilestoneHeading>,
 }
 
-/// A phase with the words of its section.
+/// A phase with the fields of its section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// What was understood.
-    pub phase: Phase,
-    /// The goal as written.
+pub struct RoadmapEntry {
+    /// Number, name, completion and dependencies, as `mow-core` uses them.
+    pub phase: RoadmapPhase,
+    /// Goal as written; `None` if the section has none.
     pub goal: Option<String>,
-    /// The dependency field as written, without markup.
+    /// Dependency field without markup; `None` if the phase states no dependencies.
     pub depends_text: Option<String>,
-    /// The ids in its requirements field.
+    /// Ids in the requirements field.
     pub requirements: Vec<String>,
-    /// Whether the first box of the phase is ticked.
+    /// Whether the phase's first checkbox is ticked.
     pub ticked: bool,
-    /// Whether the summary list names the phase and no section describes it.
+    /// Whether the summary list names the phase but no section describes it.
     pub lacks_details: bool,
 }
 
-/// A milestone named by a heading.
+/// A milestone that a heading names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Milestone {
-    /// The text of the heading up to a parenthesis.
+pub struct MilestoneHeading {
+    /// Text of the heading up to a parenthesis.
     pub heading: String,
-    /// The version, such as `v1.2`.
+    /// Version, such as `v1.2`.
     pub version: String,
 }
 
 /// Reads a ROADMAP.md.
 pub fn parse(bytes: &[u8]) -> Roadmap {
     let text = Text::new(bytes);
-    let outline = declare::Outline::new(&text);
-    let homes = gather::Milestones::new(&outline);
-    let groups = gather::groups(&homes, declare::declarations(&outline));
-    Roadmap { entries: gather::entries(&homes, &groups), milestones: milestones(&outline) }
+    let outline = declarations::Outline::new(&text);
+    let milestone_index = phase_groups::MilestoneIndex::new(&outline);
+    let groups =
+        phase_groups::group_by_phase(&milestone_index, declarations::find_declarations(&outline));
+    Roadmap {
+        entries: phase_groups::roadmap_entries(&milestone_index, &groups),
+        milestones: milestones(&outline),
+    }
 }
 
-fn milestones(outline: &declare::Outline<'_>) -> Vec<Milestone> {
+fn milestones(outline: &declarations::Outline<'_>) -> Vec<MilestoneHeading> {
     let headings = outline.headings.iter().filter(|heading| heading.level >= 2);
     let named = headings.filter_map(|heading| {
         let title = outline.text.slice(heading.text.clone());
         let version = version(title)?;
         let heading = title.split('(').next().unwrap_or(title).trim().to_owned();
-        Some(Milestone { heading, version })
+        Some(MilestoneHeading { heading, version })
     });
     named.collect()
 }
 
-/// Returns the first version a text names: `v1.2`.
+/// Returns the first version in a text, such as `v1.2`.
 fn version(text: &str) -> Option<String> {
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '.'));
     words.find_map(|word| {

@@ -1,15 +1,15 @@
-//! Where the files of a run are, below the engine's directory.
+//! Names the files of a run below the engine's directory.
 //!
-//! | file | who writes it |
+//! | file | written by |
 //! |---|---|
 //! | `runs/<run>/journal.ndjson` | the lead |
 //! | `runs/<run>/commands.ndjson` | people, through commands |
-//! | `runs/<run>/<phase>-<attempt>.ndjson` | the worker, and its agents' messages |
+//! | `runs/<run>/<phase>-<attempt>.ndjson` | the worker, with its agents' messages |
 //! | `runs/<run>/<phase>-<attempt>.inbox.ndjson` | the lead |
-//! | `runs/<run>/<phase>-<attempt>.lock` | held by the worker and all that it started |
+//! | `runs/<run>/<phase>-<attempt>.lock` | locked by the worker and all its descendants |
 //! | `runs/<run>/logs/<phase>-<attempt>.log` | the worker |
 //!
-//! Only names are made here, and the directories; what is in the files is said by [`crate::journal`].
+//! Creates only directories; [`crate::journal`] defines the content of the files.
 
 #[cfg(test)]
 mod tests;
@@ -29,12 +29,14 @@ use crate::journal::Header;
 use crate::project::Project;
 use crate::worktree_home::is_plain_name;
 
-/// The time in a run's name; four hexadecimal digits of a second's parts follow.
+/// The time in a run's name; four hexadecimal digits for a fraction of a second follow.
 const TIME_FORMAT: &str = "%Y%m%d-%H%M%S";
-const PARTS: i64 = 0x1_0000;
+/// The number of fractions of a second.
+const FRACTIONS: i64 = 0x1_0000;
+/// Nanoseconds per second.
 const NANOS: i64 = 1_000_000_000;
 
-/// A name that cannot be the name of a run.
+/// A text that cannot be the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no name of a run")]
 pub struct RunNameError(String);
@@ -47,15 +49,15 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Names the directory of a run; makes nothing.
+    /// Returns the directory of a run; creates nothing.
     pub fn new(engine_dir: &Path, run: &str) -> Result<Self, RunNameError> {
         if !is_plain_name(run) {
             return Err(RunNameError(run.to_owned()));
         }
-        Ok(Self { dir: home(engine_dir).join(run), run: run.to_owned() })
+        Ok(Self { dir: runs_dir(engine_dir).join(run), run: run.to_owned() })
     }
 
-    /// Names the directory of another run of the same project.
+    /// Returns the directory of another run of the same project.
     pub fn sibling(&self, run: &str) -> Result<Self, RunNameError> {
         if !is_plain_name(run) {
             return Err(RunNameError(run.to_owned()));
@@ -63,15 +65,15 @@ impl RunDir {
         Ok(Self { dir: self.dir.with_file_name(run), run: run.to_owned() })
     }
 
-    /// Makes the directory, durably; nothing happens when it is there.
+    /// Creates the directory and its `logs`, durably; an existing directory is kept.
     pub fn create(&self) -> Result<(), DiskError> {
-        // Those above may be there and not be durable: whoever made them may have been killed.
-        let above: Vec<&Path> = self.dir.ancestors().take(3).collect();
-        above.into_iter().rev().try_for_each(disk::create_dir)?;
-        disk::create_dir(&self.dir.join("logs"))
+        // Existing parents may not be durable: the process that created them may have been killed.
+        let with_parents: Vec<&Path> = self.dir.ancestors().take(3).collect();
+        with_parents.into_iter().rev().try_for_each(disk::create_engine_dir)?;
+        disk::create_engine_dir(&self.dir.join("logs"))
     }
 
-    /// Returns the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.dir
     }
@@ -81,32 +83,32 @@ impl RunDir {
         &self.run
     }
 
-    /// Returns the lead's journal.
+    /// Returns the path of the lead's journal.
     pub fn journal(&self) -> PathBuf {
         self.dir.join("journal.ndjson")
     }
 
-    /// Returns the file of commands to the lead.
+    /// Returns the path of the journal with commands to the lead.
     pub fn commands(&self) -> PathBuf {
         self.dir.join("commands.ndjson")
     }
 
-    /// Returns a worker's journal.
+    /// Returns the path of a worker's journal.
     pub fn worker_journal(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
         self.worker_file(phase, attempt, "ndjson")
     }
 
-    /// Returns the file of what the lead tells a worker.
+    /// Returns the path of the journal with the lead's messages to a worker.
     pub fn worker_inbox(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
         self.worker_file(phase, attempt, "inbox.ndjson")
     }
 
-    /// Returns the file that is locked for as long as a worker or anything it started lives.
+    /// Returns the file that is locked as long as a worker or one of its descendants lives.
     pub fn life_lock(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
         self.worker_file(phase, attempt, "lock")
     }
 
-    /// Returns the file that keeps a worker's output.
+    /// Returns the file with a worker's output.
     pub fn log(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
         self.dir.join("logs").join(file_name(phase, attempt, "log"))
     }
@@ -116,7 +118,7 @@ impl RunDir {
         Header::lead(&self.run)
     }
 
-    /// Returns the header of the file of commands.
+    /// Returns the header of the journal with commands.
     pub fn commands_header(&self) -> Header {
         Header::commands(&self.run)
     }
@@ -140,29 +142,30 @@ fn file_name(phase: &PhaseNumber, attempt: u32, suffix: &str) -> String {
     format!("{}-{attempt}.{suffix}", phase.padded())
 }
 
-fn home(engine_dir: &Path) -> PathBuf {
+fn runs_dir(engine_dir: &Path) -> PathBuf {
     engine_dir.join("runs")
 }
 
-/// Makes the name of a run of the project with a tag, of a word that no other run has.
-fn name(unique: &str, tag: &str) -> String {
+/// Joins the unique part of a run's name and the tag of its project.
+fn join_name(unique: &str, tag: &str) -> String {
     let dot = if tag.is_empty() { "" } else { "." };
     format!("{unique}{dot}{tag}")
 }
 
-/// Returns the tag of the project that a run is for; empty for the one at the repository's top.
-pub fn tag(run: &str) -> &str {
-    // What is no name of a run belongs to no project; it must not lead out of the directory either.
-    let named = run.split_once('.').filter(|_| is_plain_name(run));
-    named.map_or("", |(_, tag)| tag)
+/// Returns the tag of a run's project; empty for the project at the repository's top.
+pub fn project_tag(run: &str) -> &str {
+    // An invalid name has no tag: the tag becomes part of file names and must not contain a path.
+    let parts = run.split_once('.').filter(|_| is_plain_name(run));
+    parts.map_or("", |(_, tag)| tag)
 }
 
-/// Lists the runs of all projects of a repository, oldest first. Their names begin with the time, so
-/// the order is that of the names.
-pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
-    let home = home(engine_dir);
-    let failed = |source| DiskError::Io { action: "read directory", path: home.clone(), source };
-    let entries = match fs::read_dir(&home) {
+/// Lists the runs of all projects of a repository, oldest first.
+///
+/// The names begin with the time, so they are sorted as text.
+pub fn list_runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
+    let dir = runs_dir(engine_dir);
+    let failed = |source| DiskError::Io { action: "read directory", path: dir.clone(), source };
+    let entries = match fs::read_dir(&dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),
@@ -181,28 +184,30 @@ pub fn runs(engine_dir: &Path) -> Result<Vec<String>, DiskError> {
     Ok(runs)
 }
 
-/// Returns the newest run of a project, if there was one.
-pub fn latest(project: &Project) -> Result<Option<String>, DiskError> {
+/// Returns the newest run of a project; `None` before the first run.
+pub fn latest_run(project: &Project) -> Result<Option<String>, DiskError> {
     let wanted = project.tag();
-    Ok(runs(&project.engine_dir)?.into_iter().rfind(|run| tag(run) == wanted))
+    Ok(list_runs(&project.engine_dir)?.into_iter().rfind(|run| project_tag(run) == wanted))
 }
 
-/// Makes the name of a run that begins now: later than all others, whatever the clock says.
+/// Returns a name for a new run that sorts after all existing runs, also if the clock went back.
 ///
-/// Everything looks at the newest run, so one that sorted before an older one would be lost.
-pub fn new_name(project: &Project, now: Timestamp) -> Result<String, DiskError> {
-    let last = runs(&project.engine_dir)?.pop();
-    let free_from = last.and_then(|run| end_of(run.split('.').next().unwrap_or(&run)));
+/// Commands use the newest run, so a run that sorts before an older one would never be found.
+pub fn new_run_name(project: &Project, now: Timestamp) -> Result<String, DiskError> {
+    let last = list_runs(&project.engine_dir)?.pop();
+    let free_from = last.and_then(|run| next_free_time(run.split('.').next().unwrap_or(&run)));
     let at = free_from.map_or(now, |free| free.max(now));
-    let part = i64::from(at.subsec_nanosecond()) * PARTS / NANOS;
-    Ok(name(&format!("{}-{part:04x}", at.strftime(TIME_FORMAT)), &project.tag()))
+    let fraction = i64::from(at.subsec_nanosecond()) * FRACTIONS / NANOS;
+    Ok(join_name(&format!("{}-{fraction:04x}", at.strftime(TIME_FORMAT)), &project.tag()))
 }
 
-/// Returns the first moment that would have another name than this run.
-fn end_of(run: &str) -> Option<Timestamp> {
-    let (time, part) = run.rsplit_once('-')?;
+/// Returns the first time that gives another name than this run's.
+fn next_free_time(run: &str) -> Option<Timestamp> {
+    let (time, fraction) = run.rsplit_once('-')?;
     let time = DateTime::strptime(TIME_FORMAT, time).ok()?;
-    let next = i64::from_str_radix(part, 16).ok().filter(|part| (0..PARTS).contains(part))? + 1;
-    let whole = TimeZone::UTC.to_timestamp(time).ok()?;
-    whole.checked_add(SignedDuration::from_nanos((next * NANOS + PARTS - 1) / PARTS)).ok()
+    let fraction = i64::from_str_radix(fraction, 16).ok();
+    let next = fraction.filter(|fraction| (0..FRACTIONS).contains(fraction))? + 1;
+    let second = TimeZone::UTC.to_timestamp(time).ok()?;
+    let nanos = (next * NANOS + FRACTIONS - 1) / FRACTIONS;
+    second.checked_add(SignedDuration::from_nanos(nanos)).ok()
 }

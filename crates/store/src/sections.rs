@@ -1,11 +1,11 @@
-//! Finds a section by its heading, for documents that look for one of many.
+//! Finds a section of a Markdown document by its heading.
 
 use std::ops::Range;
 
 use crate::text::Text;
 use crate::text::heading::{Heading, section_end};
 
-/// Returns the lines below the first heading whose title is accepted, the heading left out.
+/// Returns the lines below the first heading whose title `accepts` accepts, without the heading.
 pub(crate) fn find(
     text: &Text<'_>,
     headings: &[Heading],

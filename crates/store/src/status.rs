@@ -1,107 +1,109 @@
-//! NN-STATUS.md: how far a phase is, plan by plan, written by the one worker that owns it.
+//! Reads and edits NN-STATUS.md, the progress of one phase plan by plan.
 //!
-//! Bytes in, values or new bytes out; no file is touched here, and whether a state may follow
-//! another is not decided here. [`parse`] reads every dialect by the names of fields, columns and
-//! sections. [`update_plan`], [`set_field`], [`rewrite_aggregate`] and the `add_` functions change
-//! what they name and leave all other bytes as they are. [`render`] makes the first file of a phase.
+//! Only the worker that owns the phase writes its file. [`parse`] reads every dialect by the names
+//! of fields, columns and sections. [`update_plan`], [`set_field`], [`rewrite_aggregate`] and the
+//! `add_` functions change what they name and leave all other bytes unchanged. [`render`] makes the
+//! first file of a phase. This module touches no files, and it does not decide whether one state
+//! may follow another.
 
+mod bullets;
 mod edit;
-mod entry;
 mod layout;
 mod template;
 
 use serde::Serialize;
 
 use crate::text::inline;
-use layout::{Layout, Part};
+use layout::{StatusLayout, StatusSection};
 
+pub use bullets::{add_blocker, add_context, add_decision};
 pub use edit::{FIELDS, PlanChange, rewrite_aggregate, set_field, update_plan};
-pub use entry::{add_blocker, add_context, add_decision};
 pub use template::{NewStatus, render, render_with};
 
-/// What stands where nothing is known yet.
+/// Text of a field or cell without a value.
 pub const UNSET: &str = "--";
 
-/// A status file as read; what it does not say reads as [`UNSET`].
+/// The contents of a status file; a missing value is [`UNSET`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The phase number as written, usually padded.
+    /// Phase number as written, usually padded.
     pub phase: String,
-    /// The state of the phase: a plan state or the name of a stage.
+    /// State of the phase: a plan state or the name of a stage.
     pub status: String,
-    /// Who works on the phase.
+    /// Worker of the phase.
     pub worker: String,
-    /// Where the work happens.
+    /// Worktree of the phase.
     pub worktree: String,
-    /// When the phase began.
+    /// Start time of the phase.
     pub started: String,
-    /// When the file was last written.
+    /// Time of the last write.
     pub last_update: String,
     /// What the worker does when it is blocked.
     pub blocker_mode: String,
-    /// How many plans a caller said are complete; the rows decide, see [`Status::aggregate`].
+    /// Number of complete plans as a caller reported it. The rows are authoritative, see
+    /// [`Status::aggregate`].
     pub plans_completed: String,
-    /// The commit at which the phase passed verification.
+    /// Commit at which the phase passed verification.
     pub verified: String,
-    /// The plans, in the order of their rows.
+    /// Plans in row order.
     pub plans: Vec<PlanRow>,
-    /// What holds the phase up.
+    /// Blockers of the phase.
     pub blockers: Vec<String>,
-    /// What was decided within the phase.
+    /// Decisions made within the phase.
     pub decisions: Vec<String>,
-    /// What whoever comes next should know.
+    /// Notes for the next worker.
     pub context: Vec<String>,
 }
 
-/// One plan's row.
+/// The row of one plan. Field names are JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanRow {
-    /// The id of the plan, `03-01`; empty for a bare `PLAN.md`.
+    /// Plan id, such as `03-01`; empty for a bare `PLAN.md`.
     pub plan: String,
-    /// The state as written; see [`PlanRow::state`].
+    /// State as written; see [`PlanRow::state`].
     pub status: String,
-    /// The time of day it began, UTC.
+    /// Start time of day in UTC.
     pub started: String,
-    /// How long it took.
+    /// Duration of the plan.
     pub duration: String,
-    /// The commit that completed it.
+    /// Commit that completed the plan.
     pub commit: String,
-    /// Tasks done and in all, `2/5`.
+    /// Completed and total tasks, such as `2/5`.
     pub tasks: String,
 }
 
 impl PlanRow {
-    /// Returns what the written state means.
+    /// Returns the state that the written text means.
     pub fn state(&self) -> PlanState {
         PlanState::parse(&self.status)
     }
 }
 
-/// What a plan's state comes down to.
+/// The state of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanState {
-    /// Nothing was done yet; `pending` and every unknown word read as this.
+    /// Nothing was done yet. `pending` and every unknown word mean this.
     NotStarted,
-    /// Somebody works on it.
+    /// A worker is executing it.
     InProgress,
-    /// It is done.
+    /// All its tasks are done.
     Complete,
-    /// It was tried and did not succeed.
+    /// It was attempted and failed.
     Failed,
 }
 
 impl PlanState {
-    /// Reads a state in any of its spellings; remarks after it are allowed.
+    /// Parses a state in any spelling; remarks after it are ignored.
     pub fn parse(written: &str) -> Self {
         match written {
-            // The words we write ourselves need no closer look.
+            // The words that mow writes need no normalisation.
             "not started" => return Self::NotStarted,
             "in progress" | "executing" => return Self::InProgress,
             "complete" => return Self::Complete,
             "failed" => return Self::Failed,
             _ => {}
         }
-        let plain = inline::plain(written).to_lowercase().replace(['-', '_'], " ");
+        let plain = inline::strip_markup(written).to_lowercase().replace(['-', '_'], " ");
         let word = plain.trim_start_matches(|c: char| !c.is_alphabetic());
         let is = |names: &[&str]| names.iter().any(|name| word.starts_with(name));
         if is(&["complete", "done"]) {
@@ -116,21 +118,21 @@ impl PlanState {
     }
 }
 
-/// How many plans are in which state.
+/// The number of plans in each state. Field names are JSON keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Aggregate {
-    /// Plans that are done.
+    /// Complete plans.
     pub complete: usize,
-    /// Plans somebody works on.
+    /// Plans in progress.
     pub in_progress: usize,
-    /// Plans nobody touched.
+    /// Plans that were not started.
     pub not_started: usize,
-    /// Plans that did not succeed.
+    /// Failed plans.
     pub failed: usize,
 }
 
 impl Status {
-    /// Counts the plans by state, from the rows and not from the Aggregate section.
+    /// Counts the plans by state from the rows; the Aggregate section is ignored.
     pub fn aggregate(&self) -> Aggregate {
         let count = |state| self.plans.iter().filter(|row| row.state() == state).count();
         Aggregate {
@@ -141,7 +143,7 @@ impl Status {
         }
     }
 
-    /// Returns the commits of the plans, in the order of the rows.
+    /// Returns the commits of the plans in row order.
     pub fn commits(&self) -> Vec<&str> {
         let commits = self.plans.iter().map(|row| row.commit.as_str());
         commits.filter(|commit| *commit != UNSET).collect()
@@ -154,18 +156,18 @@ pub enum StatusError {
     /// No row has this plan.
     #[error("plan {plan} not found; known plans: {}", listed(known))]
     UnknownPlan {
-        /// The id that was asked for.
+        /// The requested id.
         plan: String,
-        /// The ids there are.
+        /// The ids in the table.
         known: Vec<String>,
     },
-    /// No field of a phase has this name.
+    /// No field has this name.
     #[error("unknown field {name}; known fields: {}", FIELDS.join(", "))]
     UnknownField {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// A bullet without words.
+    /// The text of a new bullet is empty.
     #[error("nothing to add: the text is empty")]
     EmptyEntry,
 }
@@ -174,9 +176,9 @@ fn listed(known: &[String]) -> String {
     if known.is_empty() { "none".to_owned() } else { known.join(", ") }
 }
 
-/// Reads a status file.
+/// Reads the bytes of a status file.
 pub fn parse(bytes: &[u8]) -> Status {
-    let layout = Layout::new(bytes);
+    let layout = StatusLayout::new(bytes);
     let field = |name| layout.field_value(name).unwrap_or_else(|| UNSET.to_owned());
     let phase = layout.field_value("Phase").or_else(|| layout.phase_in_title());
     Status {
@@ -190,39 +192,39 @@ pub fn parse(bytes: &[u8]) -> Status {
         plans_completed: field("Plans completed"),
         verified: field("Verified"),
         plans: layout.plans(),
-        blockers: entry::entries(&layout, Part::Blockers),
-        decisions: entry::entries(&layout, Part::Decisions),
-        context: entry::entries(&layout, Part::Context),
+        blockers: bullets::read_bullets(&layout, StatusSection::Blockers),
+        decisions: bullets::read_bullets(&layout, StatusSection::Decisions),
+        context: bullets::read_bullets(&layout, StatusSection::Context),
     }
 }
 
-/// Counts the plans that are done and all plans, without reading the rest of the file.
+/// Returns the number of complete plans and of all plans, without reading the rest of the file.
 pub fn plan_counts(bytes: &[u8]) -> (usize, usize) {
-    let states = Layout::new(bytes).plan_states();
+    let states = StatusLayout::new(bytes).plan_states();
     (states.iter().filter(|state| **state == PlanState::Complete).count(), states.len())
 }
 
-/// Makes a value one line that cannot open a comment and so hide what follows it.
+/// Puts a value on one line and escapes comment starts, which would hide the text after them.
 fn one_line(value: &str) -> String {
     let lines: Vec<_> = value.split(['\n', '\r']).map(str::trim).collect();
     let words: Vec<_> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-    inline::guard(&words.join(" ")).into_owned()
+    inline::escape_comment_start(&words.join(" ")).into_owned()
 }
 
-/// Reads back what [`one_line`] wrote.
-fn shown(written: &str) -> String {
-    inline::unguard(written.trim()).into_owned()
+/// Reverses [`one_line`], except for the line breaks.
+fn unescape_value(written: &str) -> String {
+    inline::unescape_comment_start(written.trim()).into_owned()
 }
 
-/// Makes a value fit for a field or a cell, where nothing is written as [`UNSET`].
+/// Prepares a value for a field or cell; an empty value becomes [`UNSET`].
 fn one_line_or_unset(value: &str) -> String {
     let value = one_line(value);
     if value.is_empty() { UNSET.to_owned() } else { value }
 }
 
-/// Reads a field or a cell, where nothing and the usual dashes mean [`UNSET`].
-fn shown_or_unset(written: &str) -> String {
-    let value = shown(written);
+/// Reads a field or cell; an empty value and the usual dashes mean [`UNSET`].
+fn unescape_or_unset(written: &str) -> String {
+    let value = unescape_value(written);
     if matches!(value.as_str(), "" | "-" | "–" | "—") { UNSET.to_owned() } else { value }
 }
 

@@ -1,6 +1,6 @@
-//! One holder for each phase.
+//! Tests that each phase has at most one holder.
 
-use super::{Claim, Claims, Taken};
+use super::{Claim, ClaimOutcome, Claims};
 use crate::state::assignments::Assignment;
 
 fn row(worktree: &str, phase: &str) -> Assignment {
@@ -23,29 +23,29 @@ fn claim(worktree: &str, phase: &str) -> Claim {
 #[test]
 fn the_first_claimant_wins_whatever_the_padding() {
     let mut claims = Claims::default();
-    assert_eq!(claims.take(claim("/a", "3"), &[]), Taken::New);
-    assert_eq!(claims.take(claim("/a", "03"), &[]), Taken::Own);
-    assert_eq!(claims.take(claim("/b", "03"), &[]), Taken::Held(row("/a", "3")));
-    assert_eq!(claims.take(claim("/b", "3.1"), &[]), Taken::New);
+    assert_eq!(claims.take(claim("/a", "3"), &[]), ClaimOutcome::Claimed);
+    assert_eq!(claims.take(claim("/a", "03"), &[]), ClaimOutcome::AlreadyOwn);
+    assert_eq!(claims.take(claim("/b", "03"), &[]), ClaimOutcome::HeldByOther(row("/a", "3")));
+    assert_eq!(claims.take(claim("/b", "3.1"), &[]), ClaimOutcome::Claimed);
     assert_eq!(claims.claims.len(), 2);
 }
 
 #[test]
-fn projects_of_one_repository_have_phases_of_their_own() {
+fn two_projects_of_one_repository_can_claim_the_same_number() {
     let mut claims = Claims::default();
     claims.take(claim("/a", "3"), &[]);
     let other = Claim { project: "sub".to_owned(), ..claim("/b", "3") };
-    assert_eq!(claims.take(other, &[]), Taken::New);
+    assert_eq!(claims.take(other, &[]), ClaimOutcome::Claimed);
 }
 
 #[test]
-fn a_row_of_state_counts_until_the_file_knows_the_phase() {
+fn a_row_of_state_md_counts_until_a_claim_names_the_phase() {
     let mut claims = Claims::default();
     let rows = [row("/old", "3"), row("/b", "4")];
-    assert_eq!(claims.take(claim("/b", "3"), &rows), Taken::Held(row("/old", "3")));
-    assert_eq!(claims.take(claim("/b", "04"), &rows), Taken::Own);
+    assert_eq!(claims.take(claim("/b", "3"), &rows), ClaimOutcome::HeldByOther(row("/old", "3")));
+    assert_eq!(claims.take(claim("/b", "04"), &rows), ClaimOutcome::AlreadyOwn);
     claims.take(claim("/c", "3"), &[]);
-    assert_eq!(claims.take(claim("/c", "3"), &rows), Taken::Own);
+    assert_eq!(claims.take(claim("/c", "3"), &rows), ClaimOutcome::AlreadyOwn);
     let shown = claims.with_rows("", rows.to_vec());
     assert_eq!(shown, [row("/b", "4"), row("/c", "3")]);
 }
@@ -63,7 +63,7 @@ fn only_the_holder_releases() {
 }
 
 #[test]
-fn claims_of_vanished_worktrees_go() {
+fn claims_of_removed_worktrees_are_released() {
     let mut claims = Claims::default();
     claims.take(claim("/a", "3"), &[]);
     claims.take(claim("/b", "4"), &[]);
@@ -72,12 +72,12 @@ fn claims_of_vanished_worktrees_go() {
 }
 
 #[test]
-fn the_file_is_read_as_it_was_written() {
+fn rendered_claims_parse_back() {
     let mut claims = Claims::default();
     claims.take(Claim { run: Some("r1".to_owned()), ..claim("/a", "3") }, &[]);
     let read = Claims::parse(&claims.render()).unwrap();
     assert_eq!(read, claims);
-    assert_eq!(read.of_run("/a").map(|claim| claim.run.as_deref()), Some(Some("r1")));
+    assert_eq!(read.of_run_worktree("/a").map(|claim| claim.run.as_deref()), Some(Some("r1")));
     assert_eq!(Claims::parse(b" \n").unwrap(), Claims::default());
     assert!(Claims::parse(b"{").is_err());
 }

@@ -1,4 +1,4 @@
-//! Settings: defaults, both spellings, the environment, and edits.
+//! Tests of settings: defaults, paths with an alias, environment variables and edits.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn config(text: &str) -> Config {
 }
 
 #[test]
-fn defaults_come_in_the_order_of_the_contract() {
+fn defaults_have_the_order_of_the_contract() {
     let expected = "{\"model_profile\":\"balanced\",\"commit_docs\":true,\"search_gitignored\":false,\
         \"branching_strategy\":\"none\",\"phase_branch_template\":\"mow/phase-{phase}-{slug}\",\
         \"milestone_branch_template\":\"mow/{milestone}-{slug}\",\"research\":true,\
@@ -34,7 +34,7 @@ fn the_top_level_wins_over_the_section() {
 }
 
 #[test]
-fn looks_in_the_file_then_at_defaults() {
+fn a_missing_setting_has_its_default() {
     let config = config("{\"a\":{\"b\":[1]},\"git\":{\"branching_strategy\":\"phase\"}}");
     assert_eq!(config.lookup("a.b"), Some(json!([1])));
     assert_eq!(config.lookup("branching_strategy"), Some(json!("phase")));
@@ -44,7 +44,7 @@ fn looks_in_the_file_then_at_defaults() {
 }
 
 #[test]
-fn the_environment_overrides_both_spellings() {
+fn the_environment_overrides_a_setting_and_its_alias() {
     let variables = [
         ("MOW_PLANNING__COMMIT_DOCS", "false"),
         ("MOW_MULTI_PHASE__MAX_WORKERS", "7"),
@@ -71,7 +71,7 @@ fn reads_scalars_as_typed() {
 }
 
 #[test]
-fn writing_one_spelling_updates_the_other() {
+fn writing_a_setting_also_updates_its_alias() {
     let file = "{\n  \"verifier\": true,\n  \"workflow\": {\"verifier\": true, \"x\": 1}\n}";
     let written = set(file.as_bytes(), "workflow.verifier", &json!(false)).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), file.replace("true", "false"));
@@ -99,7 +99,7 @@ fn lists_unknown_keys_at_their_highest_level() {
     );
     let unknown = config.unknown_keys();
     assert_eq!(unknown.foreign, ["workflow.extra", "team"]);
-    assert_eq!(unknown.slips, ["multi_phase.max_worker", "git"]);
+    assert_eq!(unknown.typing_errors, ["multi_phase.max_worker", "git"]);
 }
 
 const SAMPLE: &str =
@@ -111,7 +111,7 @@ fn corpus_files_survive_an_edit() {
     let mut unknown = 0;
     for (path, bytes) in &files {
         let keys = Config::parse(bytes).expect(path).unknown_keys();
-        assert!(keys.slips.len() <= 1, "{path}: {:?}", keys.slips);
+        assert!(keys.typing_errors.len() <= 1, "{path}: {:?}", keys.typing_errors);
         unknown += keys.foreign.len();
         let written = set(bytes, "workflow.research", &json!(false)).expect(path);
         let config = Config::parse(&written).expect(path);
@@ -121,7 +121,7 @@ fn corpus_files_survive_an_edit() {
             assert_eq!(&back, bytes, "{path}");
         }
     }
-    corpus::say(&format!("config: {} files, {unknown} unknown keys", files.len()));
+    corpus::print_line(&format!("config: {} files, {unknown} unknown keys", files.len()));
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! Events, pins, and what dismisses them.
+//! Tests of events, pins, and the events that remove pins.
 
 use proptest::prelude::*;
 
@@ -16,43 +16,43 @@ fn events_are_read_as_written() {
     assert!(line.starts_with("{\"type\":\"error\",\"phase\":\"3\",\"detail\":"), "{line}");
     let file = format!("{{\"phase\":1}}\n{line}{{\"type\":\"x\",\"phase\":4}}\n");
     assert_eq!(
-        events(file.as_bytes()),
+        parse_events(file.as_bytes()),
         [written, Event { ts: String::new(), ..event("x", Some("4"), "") }]
     );
 }
 
 #[test]
-fn a_later_event_of_the_phase_dismisses_its_pins() {
-    let mut state = State::default();
-    assert!(state.note(&event("input_needed", Some("03"), "stage_gate")));
-    assert!(state.note(&event("error", None, "lost")));
-    assert!(!state.note(&event("commit_made", Some("4"), "")));
-    assert!(!state.note(&event("commit_made", None, "")));
+fn a_later_event_of_the_phase_removes_its_pins() {
+    let mut state = DashboardState::default();
+    assert!(state.record_event(&event("input_needed", Some("03"), "stage_gate")));
+    assert!(state.record_event(&event("error", None, "lost")));
+    assert!(!state.record_event(&event("commit_made", Some("4"), "")));
+    assert!(!state.record_event(&event("commit_made", None, "")));
     assert_eq!(state.pinned[0].input_type.as_deref(), Some("stage_gate"));
-    assert!(state.note(&event("commit_made", Some("3"), "")));
+    assert!(state.record_event(&event("commit_made", Some("3"), "")));
     assert_eq!(state.pinned.len(), 1);
     assert_eq!(state.pinned[0].phase, None);
-    assert_eq!(State::parse(state.render().as_bytes()), state);
+    assert_eq!(DashboardState::parse(state.render().as_bytes()), state);
 }
 
 #[test]
-fn a_broken_state_is_empty() {
+fn a_broken_state_file_counts_as_empty() {
     let empty = "{\n  \"pinned\": [],\n  \"last_line_count\": 0,\n  \"last_render_ts\": null\n}\n";
-    assert_eq!(State::parse(b"{oops").render(), empty);
+    assert_eq!(DashboardState::parse(b"{oops").render(), empty);
 }
 
 #[test]
-fn a_long_file_is_cut_to_its_tail() {
-    let file: String = (0..101).map(|at| event("x", None, &at.to_string()).line()).collect();
-    let left = events(&pruned(file.as_bytes()).unwrap());
-    assert_eq!((left.len(), left[0].detail.as_str()), (50, "51"));
+fn a_long_events_file_keeps_its_last_lines() {
+    let file: String = (0..101).map(|n| event("x", None, &n.to_string()).line()).collect();
+    let kept = parse_events(&pruned(file.as_bytes()).unwrap());
+    assert_eq!((kept.len(), kept[0].detail.as_str()), (50, "51"));
     assert_eq!(pruned(&file.as_bytes()[file.find('\n').unwrap() + 1..]), None);
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        events(&bytes);
-        State::parse(&bytes);
+        parse_events(&bytes);
+        DashboardState::parse(&bytes);
     }
 }

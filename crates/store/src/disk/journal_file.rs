@@ -1,7 +1,7 @@
-//! The file under a journal: opened once, locked for each write, cut back when a write was torn.
+//! The file of a journal: opened once, locked for each write, truncated after a torn write.
 //!
-//! It is not under the project's lock: each journal has its own, on the file itself, so that the
-//! processes of a run never wait for a person's command. Knows nothing of what the lines say.
+//! It does not use the project's lock. Each journal is locked by itself, so that the processes of a
+//! run never wait for a command of the user. The lines are not interpreted here.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use super::lock::{lock_within, refused};
-use super::{DiskError, calls, sync_parent};
+use super::lock::{lock_error, lock_within};
+use super::{DiskError, sync_parent, syscalls};
 
-/// A file that only grows, open for reading and appending.
+/// An append-only file, open for reading and appending.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
     file: File,
@@ -25,7 +25,7 @@ pub(crate) struct JournalFile {
 }
 
 impl JournalFile {
-    /// Opens the file and makes an empty one if there is none. A symbolic link is refused.
+    /// Opens the file, or creates an empty one. A symbolic link is refused.
     pub(crate) fn open(path: &Path) -> Result<Self, DiskError> {
         let file = open(path, true).map_err(DiskError::io("open", path))?;
         Ok(Self { file, path: path.to_path_buf(), is_lost: Cell::new(false) })
@@ -35,8 +35,8 @@ impl JournalFile {
         &self.path
     }
 
-    /// Does something while no other process or thread can write.
-    pub(crate) fn locked<T, E: From<DiskError>>(
+    /// Runs `act` while no other process or thread can write to the file.
+    pub(crate) fn with_lock<T, E: From<DiskError>>(
         &mut self,
         wait: Duration,
         act: impl FnOnce(&Self) -> Result<T, E>,
@@ -51,11 +51,11 @@ impl JournalFile {
         if self.file.try_lock().is_ok() {
             return Ok(());
         }
-        // The one who waits may give up, and the file it waited with is then locked at some later
-        // time. So it waits with a file of its own, which takes the place of this one.
+        // After a timeout, the waiting thread still locks its file handle at some time. So the wait
+        // uses a new handle, which replaces this one when it gets the lock.
         let start = Instant::now();
-        let other = open(&self.path, false).map_err(DiskError::io("open", &self.path))?;
-        match lock_within(other, wait).map_err(|error| refused(&self.path, error))? {
+        let new = open(&self.path, false).map_err(DiskError::io("open", &self.path))?;
+        match lock_within(new, wait).map_err(|error| lock_error(&self.path, error))? {
             Some(file) => {
                 self.file = file;
                 Ok(())
@@ -68,7 +68,7 @@ impl JournalFile {
         }
     }
 
-    /// Returns how long the file is; one that was deleted is an error.
+    /// Returns the file's length in bytes; a deleted file is an error.
     pub(crate) fn length(&self) -> Result<u64, DiskError> {
         let metadata = self.file.metadata().map_err(DiskError::io("read", &self.path))?;
         if metadata.nlink() == 0 {
@@ -77,39 +77,43 @@ impl JournalFile {
         Ok(metadata.len())
     }
 
-    /// Reads all bytes from a position to the end.
+    /// Reads all bytes from an offset to the end.
     pub(crate) fn read_from(&self, offset: u64) -> Result<Vec<u8>, DiskError> {
         read_from(&self.file, offset).map_err(DiskError::io("read", &self.path))
     }
 
-    /// Writes bytes at the end; when that fails, some of them may be there.
+    /// Writes bytes at the end. After an error, some of them may be in the file.
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<(), DiskError> {
-        calls::append(&self.file, &self.path, bytes).map_err(DiskError::io("append to", &self.path))
+        syscalls::append(&self.file, &self.path, bytes)
+            .map_err(DiskError::io("append to", &self.path))
     }
 
-    /// Cuts the file back to a length, durably: what is written next could otherwise be on disk
-    /// before the cut is, with the rest of what was there behind it.
-    pub(crate) fn cut(&self, length: u64) -> Result<(), DiskError> {
-        calls::cut(&self.file, &self.path, length).map_err(DiskError::io("cut", &self.path))?;
+    /// Truncates the file to a length, durably.
+    ///
+    /// Without the sync, the next write could reach the disk before the truncation does, followed
+    /// by the rest of the old bytes.
+    pub(crate) fn truncate(&self, length: u64) -> Result<(), DiskError> {
+        syscalls::truncate(&self.file, &self.path, length)
+            .map_err(DiskError::io("cut", &self.path))?;
         self.sync()
     }
 
     /// Makes the content durable.
     ///
-    /// After a failure the kernel may forget what it could not write and call the next sync a
-    /// success, so there must be no next one: [`Self::is_lost`] says so from then on.
+    /// After a failed sync the kernel may drop the unwritten data and report success for the next
+    /// sync. So the failure is remembered, and [`Self::is_lost`] is true from then on.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
         let synced = sync(&self.file, &self.path);
         self.is_lost.set(self.is_lost.get() || synced.is_err());
         synced
     }
 
-    /// Returns whether nobody knows what of the file is on disk.
+    /// Returns whether a sync failed, so that the content of the disk is unknown.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost.get()
     }
 
-    /// Makes the file's name durable.
+    /// Makes the file's directory entry durable.
     pub(crate) fn sync_name(&self) -> Result<(), DiskError> {
         sync_parent(&self.path)
     }
@@ -119,26 +123,26 @@ fn open(path: &Path, create: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(create);
     options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-    let file = calls::open(&options, path)?;
+    let file = syscalls::open(&options, path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"))
 }
 
-/// Makes the content of a file durable, whoever wrote it.
+/// Makes the content of a file durable, also bytes that another process wrote.
 pub(crate) fn sync(file: &File, path: &Path) -> Result<(), DiskError> {
-    calls::sync(file, path).map_err(DiskError::io("sync", path))
+    syscalls::sync(file, path).map_err(DiskError::io("sync", path))
 }
 
-/// Reads all bytes of a file from a position to the end.
+/// Reads all bytes of a file from an offset to the end.
 pub(crate) fn read_from(file: &File, offset: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len().saturating_sub(offset);
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
     let mut filled = 0;
     while filled < bytes.len() {
         match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            // Somebody cut the file just now.
+            // Another process truncated the file meanwhile.
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

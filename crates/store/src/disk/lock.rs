@@ -1,9 +1,10 @@
-//! Locks between processes, which the kernel drops when their holder dies.
+//! Locks between processes. The kernel drops a lock when its holder dies.
 //!
-//! The lock file also carries two notes: who holds the lock, for the one who waits in vain, and
-//! which temporary file the holder is about to make, so that the next holder can remove it if this
-//! one is killed. The notes are `<pid> <command>\n<temporary file>\0`, written over the old ones
-//! without ever shortening the file. Nothing depends on them for safety.
+//! The lock file also carries two notes. One names the holder, for the error message of a process
+//! that waited in vain. The other names the temporary file that the holder is about to create, so
+//! that the next holder can remove it if this one is killed. The notes are `<pid>
+//! <command>\n<temporary file>\0`. New notes overwrite old ones; the file is never shortened.
+//! Safety does not depend on the notes.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,32 +21,33 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::{DiskError, TEMP_PREFIX, calls, create_missing, sync_parent};
+use super::{DiskError, TEMP_PREFIX, create_missing, sync_parent, syscalls};
 
-/// The longest notes that are read: a line about the holder and the longest path there can be.
+/// The maximum length of the notes: a line about the holder and the longest possible path.
 const NOTES_BYTES_MAX: usize = 8192;
-/// How often a lock file may vanish under the one who waits for it.
+/// How often a waiting process opens a lock file again that was deleted meanwhile.
 const REOPENS_MAX: usize = 100;
-/// How often and after how long it is looked again at a lock whose holder is gone.
-const LEFT_LOOKS: usize = 20;
-const LEFT_FOR: Duration = Duration::from_millis(5);
-/// The longest command that is noted.
+/// How often a lock whose holder is dead is checked again.
+const DEAD_HOLDER_CHECKS: usize = 20;
+/// The pause between two of those checks.
+const DEAD_HOLDER_PAUSE: Duration = Duration::from_millis(5);
+/// The maximum length of the noted command, in characters.
 const COMMAND_CHARS_MAX: usize = 100;
-/// The words of the command line that are noted; further ones may be long or private.
+/// How many words of the command line are noted; further words may be long or private.
 const COMMAND_WORDS: usize = 3;
 
-/// Who holds a lock.
+/// The process that holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The process, as numbered where it runs.
+    /// The process id, in the holder's own pid namespace.
     pub pid: u32,
-    /// The first words of its command line.
+    /// The first words of the command line.
     pub command: String,
 }
 
 impl Holder {
-    /// Returns whether the process is no more; what it was about to start may still have its lock.
-    pub fn is_gone(&self) -> bool {
+    /// Returns whether the process has ended. A child that it was starting may still hold the lock.
+    pub fn is_dead(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
     }
@@ -62,23 +64,23 @@ impl fmt::Display for Holder {
 pub struct Lock {
     file: File,
     path: PathBuf,
-    /// The note about this holder; `None` when a directory is locked, which can carry no notes.
+    /// The note about this holder; `None` for a locked directory, which cannot carry notes.
     holder_note: Option<Vec<u8>>,
-    /// Whether a name was given that may not be durable, and never will be by another sync.
-    in_doubt: Cell<bool>,
+    /// Whether the sync of a directory failed. Another sync cannot repair that.
+    has_failed_sync: Cell<bool>,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a process that is just being started may still share it.
-        // Nothing can be done if this fails, and then the lock ends with this process.
+        // Closing the file is not enough: a child process that is being started may still share it.
+        // If this fails, the lock ends with this process.
         let _ = self.file.unlock();
     }
 }
 
-/// Returns whether somebody holds the lock on `path`; takes nothing and creates nothing.
+/// Returns whether a process holds the lock on `path`; takes no lock and creates no file.
 ///
-/// Those who ask at the same time do not see each other.
+/// Two processes that ask at the same time do not disturb each other.
 pub fn is_locked(path: &Path) -> Result<bool, DiskError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -92,44 +94,45 @@ pub fn is_locked(path: &Path) -> Result<bool, DiskError> {
     }
 }
 
-/// Returns whether somebody holds the lock on `path`, and not just what a killed process was about to
-/// start, which has its lock for a moment.
+/// Returns whether a living process holds the lock on `path`.
 ///
-/// A holder that cannot be seen from here, as out of a container, holds it nevertheless.
-pub fn is_held(path: &Path) -> Result<bool, DiskError> {
-    for _ in 0..LEFT_LOOKS {
+/// When a process is killed while it starts a child, the child holds the lock for a moment; that
+/// does not count. A holder that is not visible from here, such as one in a container, counts.
+pub fn is_held_by_live_process(path: &Path) -> Result<bool, DiskError> {
+    for _ in 0..DEAD_HOLDER_CHECKS {
         if !is_locked(path)? {
             return Ok(false);
         }
-        if !holder(path).is_some_and(|holder| holder.is_gone()) {
+        if !holder(path).is_some_and(|holder| holder.is_dead()) {
             return Ok(true);
         }
-        thread::sleep(LEFT_FOR);
+        thread::sleep(DEAD_HOLDER_PAUSE);
     }
     is_locked(path)
 }
 
 impl Lock {
-    /// Takes the lock on `path`, waiting for others at most as long as `wait`.
+    /// Takes the lock on `path`, and waits at most `wait` for other holders.
     ///
-    /// The lock file and its directory are made if they are missing. A directory can be locked
-    /// too; it is left as it is.
+    /// The lock file and its directory are created if needed. A directory can be locked too; it is
+    /// not changed.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self, DiskError> {
         let start = Instant::now();
         for _ in 0..REOPENS_MAX {
             let (file, can_note) = open(path).map_err(DiskError::io("open lock", path))?;
-            let left = wait.saturating_sub(start.elapsed());
-            let Some(file) = lock_within(file, left).map_err(|error| refused(path, error))? else {
+            let wait = wait.saturating_sub(start.elapsed());
+            let Some(file) = lock_within(file, wait).map_err(|error| lock_error(path, error))?
+            else {
                 break;
             };
-            // Somebody may have deleted the file while we waited: then the next one would lock
-            // another file of the same name, and there would be two holders.
+            // The file may have been deleted during the wait. Then the next process would lock a
+            // new file of the same name, and there would be two holders.
             if is_still_at(&file, path) {
                 let holder_note = can_note.then(holder_note);
-                let in_doubt = Cell::new(false);
-                let lock = Self { file, path: path.to_path_buf(), holder_note, in_doubt };
-                lock.clear_up();
-                lock.note(b"")?;
+                let has_failed_sync = Cell::new(false);
+                let lock = Self { file, path: path.to_path_buf(), holder_note, has_failed_sync };
+                lock.clean_up_after_dead_holder();
+                lock.write_notes(b"")?;
                 return Ok(lock);
             }
         }
@@ -137,69 +140,69 @@ impl Lock {
         Err(DiskError::Busy { path, holder, waited: start.elapsed() })
     }
 
-    /// Notes the temporary file that is about to be made.
+    /// Notes the temporary file that is about to be created.
     pub(super) fn note_temp(&self, temp: &Path) -> Result<(), DiskError> {
-        self.note(temp.as_os_str().as_bytes())
+        self.write_notes(temp.as_os_str().as_bytes())
     }
 
-    /// Remembers that a sync failed: what is there now must be written anew to be durable.
-    pub(super) fn doubt(&self) {
-        self.in_doubt.set(true);
+    /// Remembers that a sync failed: files must be written again to be durable.
+    pub(super) fn mark_sync_failed(&self) {
+        self.has_failed_sync.set(true);
     }
 
-    pub(super) fn is_in_doubt(&self) -> bool {
-        self.in_doubt.get()
+    pub(super) fn has_failed_sync(&self) -> bool {
+        self.has_failed_sync.get()
     }
 
     /// Erases the note about the temporary file.
-    pub(super) fn forget_temp(&self) {
-        // A note that stays is harmless: the next holder looks for a file that is not there.
-        self.note(b"").ok();
+    pub(super) fn erase_temp_note(&self) {
+        // A note that stays is harmless: the next holder looks for a file that does not exist.
+        self.write_notes(b"").ok();
     }
 
-    fn note(&self, temp: &[u8]) -> Result<(), DiskError> {
+    fn write_notes(&self, temp: &[u8]) -> Result<(), DiskError> {
         let Some(holder_note) = &self.holder_note else {
             return Ok(());
         };
         let notes = [holder_note, temp, b"\0"].concat();
-        calls::write_over(&self.file, &self.path, &notes)
+        syscalls::write_over(&self.file, &self.path, &notes)
             .map_err(DiskError::io("write lock", &self.path))
     }
 
-    /// Finishes what a holder left behind that was killed in the middle.
+    /// Removes the temporary file of a holder that was killed, and syncs its directory.
     ///
-    /// Best effort: whatever stands in the way here will say so again when this holder writes.
-    fn clear_up(&self) {
+    /// Errors are ignored: the same error appears again when this holder writes.
+    fn clean_up_after_dead_holder(&self) {
         let Some(temp) = read_notes(&self.file).and_then(|notes| parse_temp(&notes)) else {
             return;
         };
-        calls::remove_file(&temp).ok();
+        syscalls::remove_file(&temp).ok();
         failpoint::reach("disk.cleared");
-        // It may have died between renaming and syncing; this holder may build on what it sees.
+        // The dead holder may have renamed its file without a sync, and this holder reads the file.
         sync_parent(&temp).ok();
     }
 }
 
-/// Opens the lock file; the second value says whether it can carry notes.
+/// Opens the lock file. The second value is false for a directory, which cannot carry notes.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    match calls::open(&options, path) {
+    match syscalls::open(&options, path) {
         Ok(file) => Ok((file, true)),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok((File::open(path)?, false)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_missing(path.parent().unwrap_or(path))?;
-            Ok((calls::open(&options, path)?, true))
+            Ok((syscalls::open(&options, path)?, true))
         }
         Err(error) => Err(error),
     }
 }
 
-/// Locks a file; `None` when others kept it for all of `wait`.
+/// Locks a file; `None` when other processes held the lock for all of `wait`.
 ///
-/// The kernel queues those who wait, which is fair and wakes them at once, but it knows no
-/// deadline. So the waiting is left to a thread. One that nobody listens to any more gets the lock
-/// at some time, and lets it go by closing the file.
+/// The kernel's queue is fair and wakes a waiting process at once, but it has no timeout. So a
+/// thread waits. After a timeout the thread still gets the lock at some time, and drops it by
+/// closing the file.
 pub(super) fn lock_within(file: File, wait: Duration) -> io::Result<Option<File>> {
     match file.try_lock() {
         Ok(()) => return Ok(Some(file)),
@@ -224,7 +227,7 @@ fn lock_blocking(file: &File) -> io::Result<()> {
     }
 }
 
-pub(super) fn refused(path: &Path, source: io::Error) -> DiskError {
+pub(super) fn lock_error(path: &Path, source: io::Error) -> DiskError {
     let unsupported = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS];
     if unsupported.iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error())) {
         return DiskError::LocksUnsupported { path: path.to_path_buf(), source };
@@ -234,12 +237,12 @@ pub(super) fn refused(path: &Path, source: io::Error) -> DiskError {
 
 fn is_still_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        (Ok(opened), Ok(named)) => (opened.dev(), opened.ino()) == (named.dev(), named.ino()),
         _ => false,
     }
 }
 
-/// Returns who holds a lock, as far as its notes tell; they stay when the holder has gone.
+/// Returns the holder that the notes of a lock name. The notes stay when the holder has ended.
 pub fn holder(path: &Path) -> Option<Holder> {
     parse_holder(&read_notes(&File::open(path).ok()?)?)
 }
@@ -257,7 +260,7 @@ fn parse_holder(notes: &[u8]) -> Option<Holder> {
     Some(Holder { pid: pid.parse().ok()?, command: command.to_owned() })
 }
 
-/// Reads the temporary file out of the notes; nothing else than such a file is ever named.
+/// Reads the temporary file's path from the notes. Any other file name is ignored.
 fn parse_temp(notes: &[u8]) -> Option<PathBuf> {
     let line_end = notes.iter().position(|&byte| byte == b'\n')?;
     let rest = &notes[line_end + 1..];
@@ -267,7 +270,7 @@ fn parse_temp(notes: &[u8]) -> Option<PathBuf> {
     name.as_bytes().starts_with(TEMP_PREFIX.as_bytes()).then_some(temp)
 }
 
-/// The note about this process.
+/// Returns the note about this process.
 fn holder_note() -> Vec<u8> {
     let words = std::env::args_os().take(COMMAND_WORDS).enumerate().map(|(at, word)| {
         let program = Path::new(&word).file_name().filter(|_| at == 0);

@@ -1,8 +1,8 @@
-//! Puts a finished file in the place of an old one.
+//! Replaces a file by renaming a finished temporary file over it.
 //!
-//! The temporary file lies beside the target, because a rename is atomic only within one
-//! filesystem. Its name is noted in the lock file while it exists. Only the holder of a lock comes
-//! here, so nobody else changes the target in between.
+//! The temporary file is in the target's directory, because a rename is atomic only within one
+//! filesystem. Its name is noted in the lock file while it exists. Callers hold the lock, so no
+//! other mow process changes the target at the same time.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
@@ -11,24 +11,24 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::process;
 
-use super::{Change, DiskError, Lock, TEMP_PREFIX, calls, sync_parent};
+use super::{DiskError, Lock, TEMP_PREFIX, WriteOutcome, sync_parent, syscalls};
 
-/// The bits of a mode that are kept.
+/// The mode bits that a new file takes from the old one.
 const MODE_MASK: u32 = 0o777;
-/// The mode of a file that replaces nothing, before the umask.
+/// The mode of a file that replaces no other, before the umask.
 const MODE_NEW: u32 = 0o666;
 
-/// A file as it is before a change.
-pub(super) struct Old {
+/// The content and metadata of a file before a change.
+pub(super) struct OldFile {
     pub(super) bytes: Vec<u8>,
     metadata: Metadata,
 }
 
-impl Old {
-    /// Reads a file; `None` when there is none. The path is a real one, without links.
+impl OldFile {
+    /// Reads a file; `None` when it does not exist. The path must have no symbolic links.
     ///
-    /// Refuses what is not a plain file: reading a pipe could wait for ever, and a device cannot
-    /// be replaced by a rename.
+    /// Only a plain file is accepted: reading a pipe could block forever, and a device must not be
+    /// replaced by a rename.
     pub(super) fn load(path: &Path) -> Result<Option<Self>, DiskError> {
         match Self::read(path) {
             Ok(old) => Ok(Some(old)),
@@ -48,105 +48,117 @@ impl Old {
     }
 }
 
-/// Writes `bytes` to `path`, unless `old` has them already.
-pub(super) fn put(
+/// Writes `bytes` to `path`, unless the old file has them already.
+pub(super) fn replace_file(
     lock: &Lock,
     path: &Path,
-    old: Option<&Old>,
+    old: Option<&OldFile>,
     bytes: &[u8],
-) -> Result<Change, DiskError> {
-    if is_there(lock, path, old, bytes)? {
-        return Ok(Change::Unchanged);
+) -> Result<WriteOutcome, DiskError> {
+    if is_up_to_date(lock, path, old, bytes)? {
+        return Ok(WriteOutcome::Unchanged);
     }
-    let swapped = swap(lock, path, old.map(|old| &old.metadata), bytes, || true)?;
-    Ok(swapped.unwrap_or(Change::Unchanged))
+    let written = write_and_rename(lock, path, old.map(|old| &old.metadata), bytes, || true)?;
+    Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
 
-/// Does the same, unless `path` is not what was read any more; then it returns nothing.
-pub(super) fn put_on(
+/// Like [`replace_file`], but returns `None` when the file at `path` is no longer `old`.
+pub(super) fn replace_if_unchanged(
     lock: &Lock,
     path: &Path,
-    old: Option<&Old>,
+    old: Option<&OldFile>,
     bytes: &[u8],
-) -> Result<Option<Change>, DiskError> {
-    if is_there(lock, path, old, bytes)? {
-        return Ok(Some(Change::Unchanged));
+) -> Result<Option<WriteOutcome>, DiskError> {
+    if is_up_to_date(lock, path, old, bytes)? {
+        return Ok(Some(WriteOutcome::Unchanged));
     }
-    let stamp = |about: &Metadata| {
-        let times = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
-        (about.dev(), about.ino(), about.len(), times)
+    let stamp = |metadata: &Metadata| {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        (metadata.dev(), metadata.ino(), metadata.len(), modified, changed)
     };
-    let is_as_read = || {
-        let now = fs::symlink_metadata(path).ok();
-        now.as_ref().map(stamp) == old.map(|old| stamp(&old.metadata))
+    let is_unchanged = || {
+        let current = fs::symlink_metadata(path).ok();
+        current.as_ref().map(stamp) == old.map(|old| stamp(&old.metadata))
     };
-    swap(lock, path, old.map(|old| &old.metadata), bytes, is_as_read)
+    write_and_rename(lock, path, old.map(|old| &old.metadata), bytes, is_unchanged)
 }
 
-/// Returns whether a file has its bytes already; refuses one that may not be written.
-fn is_there(lock: &Lock, path: &Path, old: Option<&Old>, bytes: &[u8]) -> Result<bool, DiskError> {
-    if old.is_some_and(|old| old.bytes == bytes) && !lock.is_in_doubt() {
+/// Returns whether the file has the bytes already and durably; refuses a write-protected file.
+fn is_up_to_date(
+    lock: &Lock,
+    path: &Path,
+    old: Option<&OldFile>,
+    bytes: &[u8],
+) -> Result<bool, DiskError> {
+    if old.is_some_and(|old| old.bytes == bytes) && !lock.has_failed_sync() {
         return Ok(true);
     }
-    // A rename would go over a write-protected file without asking; its owner protected it.
+    // A rename would replace a write-protected file, but its owner does not want that.
     if old.is_some_and(|old| old.metadata.permissions().readonly()) {
         return Err(DiskError::io("write", path)(io::ErrorKind::PermissionDenied.into()));
     }
     Ok(false)
 }
 
-/// Writes a new file with the content and mode of another.
-pub(super) fn create_like(lock: &Lock, path: &Path, source: &Old) -> Result<Change, DiskError> {
-    let swapped = swap(lock, path, Some(&source.metadata), &source.bytes, || true)?;
-    Ok(swapped.unwrap_or(Change::Unchanged))
+/// Writes a new file with the content and mode of another file.
+pub(super) fn create_like(
+    lock: &Lock,
+    path: &Path,
+    source: &OldFile,
+) -> Result<WriteOutcome, DiskError> {
+    let written = write_and_rename(lock, path, Some(&source.metadata), &source.bytes, || true)?;
+    Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
 
-/// Puts a file in its place, if that may be at the last moment.
-fn swap(
+/// Writes a temporary file and renames it to `path`.
+///
+/// Returns `None` and changes nothing if `may_rename` is false just before the rename.
+fn write_and_rename(
     lock: &Lock,
     path: &Path,
     like: Option<&Metadata>,
     bytes: &[u8],
-    may_be: impl Fn() -> bool,
-) -> Result<Option<Change>, DiskError> {
+    may_rename: impl Fn() -> bool,
+) -> Result<Option<WriteOutcome>, DiskError> {
     let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
     failpoint::reach("disk.temp.noted");
-    let swapped = fill(&temp, like, bytes).and_then(|()| match may_be() {
-        true => calls::rename(&temp, path).map(|()| true),
+    let renamed = write_temp(&temp, like, bytes).and_then(|()| match may_rename() {
+        true => syscalls::rename(&temp, path).map(|()| true),
         false => Ok(false),
     });
-    if !matches!(swapped, Ok(true)) {
-        calls::remove_file(&temp).ok();
-        lock.forget_temp();
-        return swapped.map(|_| None).map_err(DiskError::io("write", path));
+    if !matches!(renamed, Ok(true)) {
+        syscalls::remove_file(&temp).ok();
+        lock.erase_temp_note();
+        return renamed.map(|_| None).map_err(DiskError::io("write", path));
     }
     failpoint::reach("disk.renamed");
-    sync_parent(path).inspect_err(|_| lock.doubt())?;
+    sync_parent(path).inspect_err(|_| lock.mark_sync_failed())?;
     failpoint::reach("disk.named");
-    lock.forget_temp();
-    Ok(Some(Change::Written))
+    lock.erase_temp_note();
+    Ok(Some(WriteOutcome::Written))
 }
 
-/// Returns a number nobody can guess; the standard library's hasher is seeded by the system.
+/// Returns an unpredictable number. The standard library seeds the hasher from the system.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Creates a temporary file with all that it needs to take the place of another.
-fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
+/// Creates a temporary file with content, mode and owner, and syncs it.
+fn write_temp(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
     let mode = like.map_or(MODE_NEW, |like| like.mode() & MODE_MASK);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
-    let file = calls::open(&options, temp)?;
+    let file = syscalls::open(&options, temp)?;
     if let Some(like) = like {
         keep_owner_and_mode(&file, like)?;
     }
     let half = &bytes[..bytes.len() / 2];
     failpoint::reach_torn("disk.temp.torn", || drop((&file).write_all(half)));
-    calls::append(&file, temp, bytes)?;
+    syscalls::append(&file, temp, bytes)?;
     failpoint::reach("disk.temp.written");
-    calls::sync(&file, temp)?;
+    syscalls::sync(&file, temp)?;
     failpoint::reach("disk.temp.synced");
     Ok(())
 }
@@ -154,13 +166,14 @@ fn fill(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
 fn keep_owner_and_mode(file: &File, like: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (like.uid(), like.gid()) {
-        // Only root may give files away; for others the file becomes theirs, as with any editor.
+        // Only root may change the owner. For other users the new file is theirs, as with an
+        // editor.
         fchown(file, Some(like.uid()), Some(like.gid())).ok();
     }
     let mode = like.mode() & MODE_MASK;
     if new.mode() & MODE_MASK == mode {
         return Ok(());
     }
-    // The umask took bits away that the old file has.
+    // The umask removed bits that the old file has.
     file.set_permissions(Permissions::from_mode(mode))
 }

@@ -1,5 +1,5 @@
-//! Tests of single writers: what is written, what is refused, what is left when it fails.
-//! Many writers at once, and killed ones, are tested with real processes in `crates/testkit`.
+//! Tests of a single writer: what it writes, what it refuses, and what a failure leaves.
+//! Parallel writers and killed writers are tested with real processes in `crates/testkit`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use super::*;
 
 /// A project outside of git with one planning file, `S.md`.
 struct Fixture {
-    /// Keeps the directory until the end of the test; `out/` in it lies outside of the project.
+    /// The directory of the test; `out/` in it is outside of the project.
     dir: TempDir,
     project: Project,
 }
@@ -58,7 +58,7 @@ impl Fixture {
 fn kind(error: &DiskError) -> io::ErrorKind {
     match error {
         DiskError::Io { source, .. } => source.kind(),
-        other => panic!("not an error of the system: {other}"),
+        other => panic!("not an I/O error: {other}"),
     }
 }
 
@@ -66,8 +66,8 @@ fn kind(error: &DiskError) -> io::ErrorKind {
 fn replace_writes_new_files_and_changed_ones() {
     let fixture = Fixture::new();
     let writer = fixture.writer();
-    assert_eq!(writer.replace(Path::new(".planning/S.md"), b"new").unwrap(), Change::Written);
-    assert_eq!(writer.replace(&fixture.path("N.md"), b"fresh").unwrap(), Change::Written);
+    assert_eq!(writer.replace(Path::new(".planning/S.md"), b"new").unwrap(), WriteOutcome::Written);
+    assert_eq!(writer.replace(&fixture.path("N.md"), b"fresh").unwrap(), WriteOutcome::Written);
     assert_eq!((fixture.text("S.md"), fixture.text("N.md")), ("new".into(), "fresh".into()));
     assert_eq!(fixture.names(), ["N.md", "S.md"]);
 }
@@ -77,19 +77,22 @@ fn equal_content_is_not_written_again() {
     let fixture = Fixture::new();
     let inode = |name| fs::metadata(fixture.path(name)).unwrap().ino();
     let before = inode("S.md");
-    assert_eq!(fixture.writer().replace(&fixture.path("S.md"), b"old").unwrap(), Change::Unchanged);
+    assert_eq!(
+        fixture.writer().replace(&fixture.path("S.md"), b"old").unwrap(),
+        WriteOutcome::Unchanged
+    );
     assert_eq!(inode("S.md"), before);
     fixture.writer().replace(&fixture.path("S.md"), b"new").unwrap();
     assert_ne!(inode("S.md"), before, "a changed file is replaced, not rewritten in place");
 }
 
 #[test]
-fn mode_and_owner_stay() {
+fn mode_and_owner_are_kept() {
     let fixture = Fixture::new();
     let path = fixture.path("S.md");
     for mode in [0o640, 0o666, 0o755, 0o600] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        // Only root can give a file away; for others this leaves nothing to keep but their own.
+        // Only root can change the owner; other users keep their own files.
         std::os::unix::fs::chown(&path, Some(4321), Some(1234)).ok();
         let before = fs::metadata(&path).unwrap();
         fixture.writer().replace(&path, format!("{mode:o}").as_bytes()).unwrap();
@@ -100,7 +103,7 @@ fn mode_and_owner_stay() {
 }
 
 #[test]
-fn a_write_protected_file_is_left_alone() {
+fn a_write_protected_file_is_not_replaced() {
     let fixture = Fixture::new();
     fs::set_permissions(fixture.path("S.md"), fs::Permissions::from_mode(0o444)).unwrap();
     let error = fixture.writer().replace(&fixture.path("S.md"), b"new").unwrap_err();
@@ -124,7 +127,7 @@ fn a_link_within_the_root_is_followed_and_stays_a_link() {
 }
 
 #[test]
-fn what_leads_outside_is_refused() {
+fn paths_that_lead_outside_are_refused() {
     let fixture = Fixture::new();
     symlink(fixture.outside().join("S.md"), fixture.path("file.md")).unwrap();
     symlink(fixture.outside().join("none.md"), fixture.path("dangling.md")).unwrap();
@@ -134,7 +137,7 @@ fn what_leads_outside_is_refused() {
     for path in paths.map(|path| fixture.path(path)) {
         let replaced = writer.replace(&path, b"new");
         assert!(matches!(replaced, Err(DiskError::Outside { .. })), "{}", path.display());
-        let appended = writer.append_line(&path, b"new", Append::default());
+        let appended = writer.append_line(&path, b"new", AppendOptions::default());
         assert!(matches!(appended, Err(DiskError::Outside { .. })), "{}", path.display());
     }
     let through_dir = fixture.path("dir/S.md");
@@ -143,8 +146,8 @@ fn what_leads_outside_is_refused() {
     assert!(matches!(renamed, Err(DiskError::Outside { .. })));
     let removed = writer.remove_dir_all(&fixture.project.root);
     assert!(matches!(removed, Err(DiskError::Outside { .. })));
-    let made = writer.create_dir(&fixture.path("dir/made"));
-    assert!(matches!(made, Err(DiskError::Outside { .. })));
+    let created = writer.create_dir(&fixture.path("dir/made"));
+    assert!(matches!(created, Err(DiskError::Outside { .. })));
     assert_eq!(fs::read_to_string(fixture.outside().join("S.md")).unwrap(), "outside");
     assert_eq!(fs::read_dir(fixture.outside()).unwrap().count(), 1);
 }
@@ -170,7 +173,7 @@ fn a_planning_directory_that_is_a_link_may_be_written() {
 }
 
 #[test]
-fn a_named_directory_outside_may_be_written() {
+fn an_additional_root_may_be_written() {
     let fixture = Fixture::new();
     let writer = fixture.writer().with_root(&fixture.outside()).unwrap();
     writer.replace(&fixture.outside().join("S.md"), b"new").unwrap();
@@ -178,7 +181,7 @@ fn a_named_directory_outside_may_be_written() {
 }
 
 #[test]
-fn impossible_places_are_plain_errors() {
+fn impossible_paths_are_errors() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.path("dir")).unwrap();
     let writer = fixture.writer();
@@ -194,52 +197,58 @@ fn impossible_places_are_plain_errors() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_directory_that_takes_no_files_leaves_the_old_one() {
+fn in_a_directory_without_new_files_the_old_content_stays() {
     let fixture = Fixture::new();
-    let here = fs::canonicalize("/proc/self").unwrap();
-    let writer = fixture.writer().with_root(&here).unwrap();
-    let before = fs::read(here.join("limits")).unwrap();
-    assert!(writer.replace(&here.join("limits"), b"new").is_err());
-    assert_eq!(fs::read(here.join("limits")).unwrap(), before);
+    let proc = fs::canonicalize("/proc/self").unwrap();
+    let writer = fixture.writer().with_root(&proc).unwrap();
+    let before = fs::read(proc.join("limits")).unwrap();
+    assert!(writer.replace(&proc.join("limits"), b"new").is_err());
+    assert_eq!(fs::read(proc.join("limits")).unwrap(), before);
 }
 
 #[test]
-fn update_hands_over_the_old_content() {
+fn update_passes_the_old_content() {
     let fixture = Fixture::new();
     let longer = |old: Option<&[u8]>| -> Result<_, DiskError> {
         Ok(Some([old.unwrap_or(b"none"), b"+"].concat()))
     };
     for name in ["S.md", "S.md", "N.md"] {
-        assert_eq!(update(&fixture.project, &fixture.path(name), longer).unwrap(), Change::Written);
+        assert_eq!(
+            update(&fixture.project, &fixture.path(name), longer).unwrap(),
+            WriteOutcome::Written
+        );
     }
     assert_eq!((fixture.text("S.md"), fixture.text("N.md")), ("old++".into(), "none+".into()));
     let nothing = update(&fixture.project, &fixture.path("S.md"), |_| Ok::<_, DiskError>(None));
-    assert_eq!(nothing.unwrap(), Change::Unchanged);
+    assert_eq!(nothing.unwrap(), WriteOutcome::Unchanged);
 }
 
 #[test]
-fn what_an_editor_saves_meanwhile_is_changed_in_its_turn() {
+fn a_file_that_an_editor_saves_meanwhile_is_updated_again() {
     let fixture = Fixture::new();
     let (path, mut times) = (fixture.path("S.md"), 0);
-    let editor = |text: &str| {
+    let save_in_editor = |text: &str| {
         fs::write(fixture.path("S.md~"), text).unwrap();
         fs::rename(fixture.path("S.md~"), fixture.path("S.md")).unwrap();
     };
     let changed = update(&fixture.project, &path, |old| {
         times += 1;
         match times {
-            1 => editor("a person's"),
+            1 => save_in_editor("a person's"),
             2 => fs::remove_file(fixture.path("S.md")).unwrap(),
             3 => fs::write(fixture.path("S.md"), "in place").unwrap(),
             _ => {}
         }
         Ok::<_, DiskError>(Some([old.unwrap_or(b"none"), b"+"].concat()))
     });
-    assert_eq!((changed.unwrap(), times), (Change::Written, 4));
+    assert_eq!((changed.unwrap(), times), (WriteOutcome::Written, 4));
     assert_eq!(fixture.text("S.md"), "in place+");
-    assert!(!fixture.names().iter().any(|name| name.starts_with(TEMP_PREFIX)), "nothing is left");
+    assert!(
+        !fixture.names().iter().any(|name| name.starts_with(TEMP_PREFIX)),
+        "no temporary file is left"
+    );
     let never = update(&fixture.project, &path, |_| {
-        editor("mine");
+        save_in_editor("mine");
         Ok::<_, DiskError>(Some(b"ours".to_vec()))
     });
     assert!(matches!(never, Err(DiskError::Io { action: "write", .. })));
@@ -263,7 +272,7 @@ fn a_failed_change_writes_nothing_and_frees_the_lock() {
 }
 
 #[test]
-fn reading_makes_nothing() {
+fn reading_creates_no_files() {
     let fixture = Fixture::new();
     assert_eq!(read(&fixture.path("S.md")).unwrap().unwrap(), b"old");
     assert_eq!(read(&fixture.path("none.md")).unwrap(), None);
@@ -273,7 +282,7 @@ fn reading_makes_nothing() {
 }
 
 #[test]
-fn an_unplanned_directory_is_written_without_making_it_a_project() {
+fn writing_to_a_directory_without_planning_does_not_make_it_a_project() {
     let fixture = Fixture::new();
     let project = Project::find_or_cwd(&fixture.outside()).unwrap();
     let writer = Writer::open(&project, Duration::ZERO).unwrap();
@@ -283,7 +292,7 @@ fn an_unplanned_directory_is_written_without_making_it_a_project() {
 }
 
 #[test]
-fn a_second_writer_is_told_who_holds_the_lock() {
+fn the_error_of_a_second_writer_names_the_lock_holder() {
     let fixture = Fixture::new();
     let first = fixture.writer();
     for wait in [Duration::ZERO, Duration::from_millis(20)] {
@@ -296,7 +305,7 @@ fn a_second_writer_is_told_who_holds_the_lock() {
         assert!(error.to_string().contains(&format!("process {} (", holder.pid)), "{error}");
     }
     drop(first);
-    // The thread that waited in vain may still get the lock for a moment before it lets go.
+    // The thread that timed out may still get the lock for a moment and then drop it.
     Writer::open(&fixture.project, WAIT_DEFAULT).unwrap();
 }
 
@@ -324,7 +333,7 @@ fn a_waiting_writer_goes_on_when_the_lock_is_freed() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_lock_file_that_was_deleted_does_not_let_two_in() {
+fn a_deleted_lock_file_does_not_lead_to_two_holders() {
     let fixture = Fixture::new();
     let first = fixture.writer();
     let path = fixture.project.lock_path();
@@ -336,7 +345,7 @@ fn a_lock_file_that_was_deleted_does_not_let_two_in() {
     thread::scope(|scope| {
         let second = scope.spawn(|| Writer::open(&fixture.project, WAIT_DEFAULT).unwrap());
         while !someone_waits() {
-            assert!(!second.is_finished(), "the second one did not wait");
+            assert!(!second.is_finished(), "the second writer did not wait");
             thread::yield_now();
         }
         fs::remove_file(&path).unwrap();
@@ -348,19 +357,19 @@ fn a_lock_file_that_was_deleted_does_not_let_two_in() {
 }
 
 #[test]
-fn what_a_killed_holder_left_is_removed_by_the_next() {
+fn the_next_holder_removes_the_temporary_file_of_a_killed_holder() {
     let fixture = Fixture::new();
-    let stray = fixture.path(".mow-tmp-1-2");
-    fs::write(&stray, "half").unwrap();
+    let temp = fixture.path(".mow-tmp-1-2");
+    fs::write(&temp, "half").unwrap();
     drop(fixture.writer());
-    let notes = [b"1 mow\n", stray.as_os_str().as_bytes(), b"\0rest of longer notes"].concat();
+    let notes = [b"1 mow\n", temp.as_os_str().as_bytes(), b"\0rest of longer notes"].concat();
     fs::write(fixture.project.lock_path(), notes).unwrap();
     drop(fixture.writer());
     assert_eq!(fixture.names(), ["S.md"]);
 }
 
 #[test]
-fn notes_never_make_a_holder_remove_a_real_file() {
+fn wrong_notes_never_remove_an_ordinary_file() {
     let fixture = Fixture::new();
     drop(fixture.writer());
     let path = fixture.path("S.md");
@@ -374,11 +383,11 @@ fn notes_never_make_a_holder_remove_a_real_file() {
 }
 
 #[test]
-fn sweep_removes_strays_only() {
+fn only_temporary_files_are_removed() {
     let fixture = Fixture::new();
     fs::write(fixture.path(".mow-tmp-1-2"), "half").unwrap();
     fs::write(fixture.path(".mow-tmp-3-4"), "").unwrap();
-    assert_eq!(fixture.writer().sweep(Path::new(".planning")).unwrap(), 2);
+    assert_eq!(fixture.writer().remove_temp_files(Path::new(".planning")).unwrap(), 2);
     assert_eq!(fixture.names(), ["S.md"]);
 }
 
@@ -386,9 +395,9 @@ fn sweep_removes_strays_only() {
 fn lines_are_appended_whole() {
     let fixture = Fixture::new();
     let log = fixture.path("log.ndjson");
-    let durable = Append { durable: true, keep: None };
+    let durable = AppendOptions { durable: true, line_limit: None };
     append_line(&fixture.project, &log, b"{\"n\":1}", durable).unwrap();
-    append_line(&fixture.project, &log, b"{\"n\":2}", Append::default()).unwrap();
+    append_line(&fixture.project, &log, b"{\"n\":2}", AppendOptions::default()).unwrap();
     assert_eq!(fixture.text("log.ndjson"), "{\"n\":1}\n{\"n\":2}\n");
     let error = append_line(&fixture.project, &log, b"a\nb", durable).unwrap_err();
     assert!(matches!(error, DiskError::NotOneLine { .. }));
@@ -396,22 +405,23 @@ fn lines_are_appended_whole() {
 }
 
 #[test]
-fn a_torn_last_line_is_ended_before_the_next() {
+fn a_line_break_is_added_after_a_torn_last_line() {
     let fixture = Fixture::new();
     fs::write(fixture.path("log.ndjson"), "{\"n\":1}\n{\"n\"").unwrap();
-    append_line(&fixture.project, &fixture.path("log.ndjson"), b"{}", Append::default()).unwrap();
+    append_line(&fixture.project, &fixture.path("log.ndjson"), b"{}", AppendOptions::default())
+        .unwrap();
     assert_eq!(fixture.text("log.ndjson"), "{\"n\":1}\n{\"n\"\n{}\n");
 }
 
 #[test]
-fn a_log_is_cut_when_it_grows_too_long() {
+fn old_lines_are_dropped_when_a_log_is_too_long() {
     let fixture = Fixture::new();
-    let keep = Some(Keep { lines_max: 4, lines_kept: 2 });
+    let line_limit = Some(LineLimit { lines_max: 4, lines_kept: 2 });
     let mut seen = Vec::new();
     fs::write(fixture.path("log"), "\n0\n \n").unwrap();
     for line in 1..=6 {
         let line = line.to_string();
-        let options = Append { durable: false, keep };
+        let options = AppendOptions { durable: false, line_limit };
         append_line(&fixture.project, &fixture.path("log"), line.as_bytes(), options).unwrap();
         seen.push(fixture.text("log").split_whitespace().collect::<Vec<_>>().join(","));
     }
@@ -420,12 +430,12 @@ fn a_log_is_cut_when_it_grows_too_long() {
 }
 
 #[test]
-fn directories_are_made_with_those_above() {
+fn directories_are_created_with_their_parents() {
     let fixture = Fixture::new();
     let writer = fixture.writer();
     let path = Path::new(".planning/phases/01-a/deep");
-    assert_eq!(writer.create_dir(path).unwrap(), Change::Written);
-    assert_eq!(writer.create_dir(path).unwrap(), Change::Unchanged);
+    assert_eq!(writer.create_dir(path).unwrap(), WriteOutcome::Written);
+    assert_eq!(writer.create_dir(path).unwrap(), WriteOutcome::Unchanged);
     assert!(fixture.path("phases/01-a/deep").is_dir());
     for path in [".planning/S.md/deep", ".planning/none/../../..", &"a/".repeat(60_000)] {
         assert!(writer.create_dir(Path::new(path)).is_err());
@@ -447,33 +457,33 @@ fn rename_moves_and_never_overwrites() {
 }
 
 #[test]
-fn copy_takes_content_and_mode() {
+fn copy_keeps_content_and_mode() {
     let fixture = Fixture::new();
     let writer = fixture.writer();
     let from = fixture.outside().join("S.md");
     fs::set_permissions(&from, fs::Permissions::from_mode(0o750)).unwrap();
-    assert_eq!(writer.copy(&from, &fixture.path("T.md")).unwrap(), Change::Written);
+    assert_eq!(writer.copy(&from, &fixture.path("T.md")).unwrap(), WriteOutcome::Written);
     assert_eq!(fixture.text("T.md"), "outside");
     assert_eq!(fs::metadata(fixture.path("T.md")).unwrap().mode() & 0o777, 0o750);
-    assert_eq!(writer.copy(&from, &fixture.path("T.md")).unwrap(), Change::Unchanged);
+    assert_eq!(writer.copy(&from, &fixture.path("T.md")).unwrap(), WriteOutcome::Unchanged);
     assert!(writer.copy(&fixture.path("none.md"), &fixture.path("T.md")).is_err());
 }
 
 #[test]
-fn removing_says_whether_there_was_anything() {
+fn removing_reports_whether_the_file_existed() {
     let fixture = Fixture::new();
     let writer = fixture.writer();
     symlink("S.md", fixture.path("link.md")).unwrap();
-    assert_eq!(writer.remove_file(&fixture.path("link.md")).unwrap(), Change::Written);
-    assert_eq!(writer.remove_file(&fixture.path("link.md")).unwrap(), Change::Unchanged);
+    assert_eq!(writer.remove_file(&fixture.path("link.md")).unwrap(), WriteOutcome::Written);
+    assert_eq!(writer.remove_file(&fixture.path("link.md")).unwrap(), WriteOutcome::Unchanged);
     assert_eq!(fixture.text("S.md"), "old");
     writer.create_dir(&fixture.path("a/b")).unwrap();
-    assert_eq!(writer.remove_dir_all(&fixture.path("a")).unwrap(), Change::Written);
+    assert_eq!(writer.remove_dir_all(&fixture.path("a")).unwrap(), WriteOutcome::Written);
     assert_eq!(fixture.names(), ["S.md"]);
 }
 
 #[test]
-fn the_engine_directory_has_a_lock_of_its_own() {
+fn the_engine_directory_has_its_own_lock() {
     let fixture = Fixture::new();
     let _writer = fixture.writer();
     let engine = Writer::open_engine(&fixture.project, Duration::ZERO).unwrap();

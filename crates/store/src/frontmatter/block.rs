@@ -1,27 +1,29 @@
-//! Where a block and its entries lie: fences, lines, keys. Only positions and line shapes are
-//! judged here; values are read elsewhere.
+//! Finds a frontmatter block, its lines and the lines that start an entry.
+//!
+//! Only positions and line shapes are read here. [`super::yaml_reader`] and [`super::recovery`] read
+//! the values.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Value, events};
+use super::{Value, yaml_reader};
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Characters that cannot open a plain key.
+/// Characters that cannot start an unquoted key.
 const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`";
 
-/// The bounds of a frontmatter block in its file.
-pub(super) struct Block {
-    /// Both fences, line endings included.
+/// The byte ranges of a frontmatter block in its file.
+pub(super) struct FrontmatterBlock {
+    /// The block with both fences and their line endings.
     pub(super) range: Range<usize>,
     /// The lines between the fences.
     pub(super) inner: Range<usize>,
-    /// How the opening fence ends its line.
+    /// Line ending of the opening fence.
     pub(super) eol: &'static str,
 }
 
-impl Block {
+impl FrontmatterBlock {
     /// Finds the block at the top of a file.
     pub(super) fn find(bytes: &[u8]) -> Option<Self> {
         let start = after_bom(bytes);
@@ -41,8 +43,9 @@ impl Block {
         None
     }
 
-    /// Returns the lines between the fences as text of the same length: a byte that is not UTF-8
-    /// and a NUL, which the parser takes for the end of its input, become `?`.
+    /// Returns the lines between the fences as text of the same length.
+    ///
+    /// A byte that is not UTF-8 becomes `?`. So does a NUL, which the parser takes as end of input.
     pub(super) fn masked(&self, bytes: &[u8]) -> String {
         let mut text = String::with_capacity(self.inner.len());
         for chunk in bytes[self.inner.clone()].utf8_chunks() {
@@ -53,12 +56,12 @@ impl Block {
     }
 }
 
-/// Returns where the text of a file begins.
+/// Returns the offset of the text after an optional byte order mark.
 pub(super) fn after_bom(bytes: &[u8]) -> usize {
     if bytes.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Returns the line ending of the first line, `\n` when it has none.
+/// Returns the line ending of the first line, or `\n` if it has none.
 pub(super) fn eol_of(bytes: &[u8]) -> &'static str {
     if bytes[..line_end(bytes, 0)].ends_with(b"\r\n") { "\r\n" } else { "\n" }
 }
@@ -73,20 +76,20 @@ fn is_fence(line: &[u8]) -> bool {
 
 /// One line of a block.
 #[derive(Clone)]
-pub(super) struct Row<'a> {
+pub(super) struct BlockLine<'a> {
     /// Line in the file, counted from 1.
     pub(super) number: usize,
     /// Offset in the file of the line's first byte.
     pub(super) start: usize,
     /// Offset in the file after the line ending.
     pub(super) end: usize,
-    /// How many blanks it opens with.
+    /// Number of leading blanks.
     pub(super) indent: usize,
     /// The line without its ending.
     pub(super) raw: Cow<'a, str>,
 }
 
-impl Row<'_> {
+impl BlockLine<'_> {
     /// Returns the line without its indentation.
     pub(super) fn text(&self) -> &str {
         &self.raw[self.indent..]
@@ -97,13 +100,14 @@ impl Row<'_> {
         self.start + self.raw.len()
     }
 
-    /// Tells whether the line is blank, or a comment indented no deeper than `indent`. Deeper ones
-    /// may be text of a block scalar.
-    pub(super) fn is_filler(&self, indent: usize) -> bool {
+    /// Returns whether the line is blank, or a comment indented at most `indent`.
+    ///
+    /// A comment that is indented deeper may be text of a block scalar.
+    pub(super) fn is_blank_or_comment(&self, indent: usize) -> bool {
         self.text().is_empty() || (self.indent <= indent && self.text().starts_with('#'))
     }
 
-    /// Returns the key the line opens with, and the offset in `raw` after its colon.
+    /// Returns the key at the start of the line and the offset in `raw` after its colon.
     pub(super) fn key(&self) -> Option<(String, usize)> {
         let text = self.text();
         let length = key_length(text)?;
@@ -112,7 +116,7 @@ impl Row<'_> {
         if !spelled.starts_with(['"', '\'']) {
             return Some((spelled.to_owned(), after_colon));
         }
-        let decoded = events::read(spelled).ok().map(|reading| reading.value);
+        let decoded = yaml_reader::parse_yaml(spelled).ok().map(|reading| reading.value);
         let key = match decoded {
             Some(Value::Scalar(key)) => key,
             _ => spelled[1..spelled.len() - 1].to_owned(),
@@ -121,8 +125,8 @@ impl Row<'_> {
     }
 }
 
-/// Splits the masked text of a block, which begins at `offset` in its file, into rows.
-pub(super) fn rows(text: &str, offset: usize) -> Vec<Row<'_>> {
+/// Splits the masked text of a block, which starts at `offset` in its file, into lines.
+pub(super) fn block_lines(text: &str, offset: usize) -> Vec<BlockLine<'_>> {
     let mut start = offset;
     let mut rows = Vec::new();
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -131,20 +135,26 @@ pub(super) fn rows(text: &str, offset: usize) -> Vec<Row<'_>> {
         let indent = raw.len() - raw.trim_start_matches([' ', '\t']).len();
         let end = start + line.len();
         // The opening fence is line 1 of the file.
-        rows.push(Row { number: index + 2, start, end, indent, raw: Cow::Borrowed(raw) });
+        rows.push(BlockLine { number: index + 2, start, end, indent, raw: Cow::Borrowed(raw) });
         start = end;
     }
     rows
 }
 
-/// Splits rows at each one of the given indentation that opens an item. Fillers at the end of an
-/// item are left out; so are rows before the first one.
-pub(super) fn split(rows: &[Row], indent: usize, opens: fn(&str) -> bool) -> Vec<Range<usize>> {
-    let opening = |row: &Row| row.indent == indent && opens(row.text());
+/// Splits lines into items. An item starts at each line with the given indentation that `opens`
+/// accepts.
+///
+/// Blank lines and comments at the end of an item are left out, as are lines before the first item.
+pub(super) fn split_items(
+    rows: &[BlockLine],
+    indent: usize,
+    opens: fn(&str) -> bool,
+) -> Vec<Range<usize>> {
+    let opening = |row: &BlockLine| row.indent == indent && opens(row.text());
     let starts: Vec<usize> = (0..rows.len()).filter(|&index| opening(&rows[index])).collect();
     let limits = starts.iter().skip(1).copied().chain([rows.len()]);
     let trimmed = |(start, mut end): (usize, usize)| {
-        while end > start + 1 && rows[end - 1].is_filler(indent) {
+        while end > start + 1 && rows[end - 1].is_blank_or_comment(indent) {
             end -= 1;
         }
         start..end
@@ -152,17 +162,17 @@ pub(super) fn split(rows: &[Row], indent: usize, opens: fn(&str) -> bool) -> Vec
     starts.iter().copied().zip(limits).map(trimmed).collect()
 }
 
-/// Tells whether a line, indentation removed, opens with a key.
+/// Returns whether a line without its indentation starts with a key.
 pub(super) fn is_key(text: &str) -> bool {
     key_length(text).is_some()
 }
 
-/// Tells whether a line, indentation removed, opens a list item.
+/// Returns whether a line without its indentation starts a list item.
 pub(super) fn is_item(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(opens_with_blank)
 }
 
-/// Returns the length of a key with its colon.
+/// Returns the length of the key at the start of a text, including the colon.
 fn key_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let first = text.chars().next()?;
@@ -186,7 +196,7 @@ fn key_length(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the position of the quote that closes the one the text opens with.
+/// Returns the offset of the quote that closes the quote at the start of the text.
 fn closing_quote(bytes: &[u8]) -> Option<usize> {
     let quote = bytes[0];
     let mut at = 1;

@@ -1,4 +1,4 @@
-//! Examples of reading and editing; the properties and the walk over whole folders are below.
+//! Tests of frontmatter: reading, edits, properties, and a walk over a folder of real files.
 
 mod corpus;
 mod edits;
@@ -7,12 +7,12 @@ mod reading;
 
 use super::{Frontmatter, parse};
 
-/// Reads a block given without its fences.
+/// Parses a block that is given without its fences.
 fn front(inner: &str) -> Frontmatter {
     parse(format!("---\n{inner}---\nbody\n").as_bytes()).expect("the block is closed")
 }
 
-/// Returns the lines problems were found at.
+/// Returns the lines on which problems were found.
 fn problem_lines(front: &Frontmatter) -> Vec<usize> {
     front.problems.iter().map(|problem| problem.line).collect()
 }

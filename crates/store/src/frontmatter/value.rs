@@ -1,5 +1,7 @@
-//! The values frontmatter holds. Scalars keep their text: what a number or a truth value is, the
-//! reader of the key decides. Nothing here knows YAML syntax.
+//! The value type of frontmatter.
+//!
+//! Scalars keep their text; the reader of a key decides whether it is a number or a boolean. This
+//! module must not know YAML syntax.
 
 use std::collections::HashMap;
 
@@ -9,13 +11,13 @@ use serde_json::Value as Json;
 /// One frontmatter value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A key or list item with nothing after it.
+    /// A key or list item without a value.
     Null,
-    /// Text, quotes removed; numbers and booleans too are their text.
+    /// Text without quotes; numbers and booleans are kept as text too.
     Scalar(String),
-    /// A list.
+    /// List items in file order.
     List(Vec<Self>),
-    /// A map, in file order; of duplicate keys only the last.
+    /// Map entries in file order. The last of duplicate keys counts.
     Map(Vec<(String, Self)>),
 }
 
@@ -44,7 +46,7 @@ impl Value {
         }
     }
 
-    /// Returns the truth value of `true` or `false`, in any case.
+    /// Returns the boolean that the scalar spells (`true` or `false`, ignoring case).
     pub fn as_bool(&self) -> Option<bool> {
         let text = self.as_str()?;
         if text.eq_ignore_ascii_case("true") {
@@ -56,7 +58,7 @@ impl Value {
         }
     }
 
-    /// Returns the number a scalar spells in decimal.
+    /// Returns the decimal integer that the scalar spells.
     pub fn as_int(&self) -> Option<i64> {
         self.as_str()?.parse().ok()
     }
@@ -66,7 +68,7 @@ impl Value {
         self.as_map()?.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Returns the value as JSON, scalars as strings.
+    /// Returns the value as JSON; scalars become strings.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Null => Json::Null,
@@ -78,9 +80,10 @@ impl Value {
         }
     }
 
-    /// Turns JSON into what will be read back once written: scalars as text, nulls left out.
+    /// Converts JSON to the value that is read back after it is written: scalars become text, nested
+    /// nulls are dropped.
     ///
-    /// Returns `Null` for JSON null itself, and `None` for JSON nested too deeply.
+    /// Returns `Null` for JSON null, and `None` for JSON that is nested too deeply.
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         Self::from_json_within(json, DEPTH_MAX / 2)
     }
@@ -93,37 +96,39 @@ impl Value {
             Json::Number(number) => Self::Scalar(number.to_string()),
             Json::String(text) => Self::Scalar(text.clone()),
             Json::Array(items) => {
-                let kept = items.iter().filter(|item| !item.is_null());
+                let non_null = items.iter().filter(|item| !item.is_null());
                 Self::List(
-                    kept.map(|item| Self::from_json_within(item, depth)).collect::<Option<_>>()?,
+                    non_null
+                        .map(|item| Self::from_json_within(item, depth))
+                        .collect::<Option<_>>()?,
                 )
             }
             Json::Object(fields) => {
-                let kept = fields.iter().filter(|(_, value)| !value.is_null());
+                let non_null = fields.iter().filter(|(_, value)| !value.is_null());
                 let entry = |(key, value): (&String, &Json)| {
                     Some((key.clone(), Self::from_json_within(value, depth)?))
                 };
-                Self::Map(kept.map(entry).collect::<Option<_>>()?)
+                Self::Map(non_null.map(entry).collect::<Option<_>>()?)
             }
         })
     }
 }
 
-/// A map in the making, where the last of duplicate keys counts.
+/// Builds a map in which the last of duplicate keys counts.
 #[derive(Default)]
 pub(super) struct MapBuilder {
     pub(super) entries: Vec<(String, Value)>,
-    places: HashMap<String, usize>,
+    index_of_key: HashMap<String, usize>,
 }
 
 impl MapBuilder {
-    /// Puts an entry in, at the place of an earlier one of the same key; tells if there was one.
+    /// Adds an entry, or replaces the earlier entry with the same key. Returns whether it replaced.
     pub(super) fn put(&mut self, key: String, value: Value) -> bool {
-        if let Some(&place) = self.places.get(&key) {
-            self.entries[place].1 = value;
+        if let Some(&index) = self.index_of_key.get(&key) {
+            self.entries[index].1 = value;
             return true;
         }
-        self.places.insert(key.clone(), self.entries.len());
+        self.index_of_key.insert(key.clone(), self.entries.len());
         self.entries.push((key, value));
         false
     }

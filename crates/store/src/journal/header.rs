@@ -1,73 +1,73 @@
-//! The first record of a journal: what the file is and which version wrote it.
+//! The first record of a journal: its kind, run, phase and attempt, and the format version.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the format that is written, and the newest that can be read.
+/// The format version that is written, and the newest that can be read.
 pub const VERSION: u32 = 1;
 
-/// What every header says of its format.
+/// The format name in every header.
 const FORMAT: &str = "mow journal";
 
-/// Whose records a journal holds.
+/// The kinds of journals, by their writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// The lead's, of a whole run.
+pub enum JournalKind {
+    /// Written by the lead of a run.
     Lead,
-    /// A worker's, of one attempt at a phase; its messages to the lead are among them.
+    /// Written by the worker of one attempt at a phase; includes its reports to the lead.
     Worker,
-    /// What the lead tells a worker.
+    /// Messages of the lead to a worker.
     Inbox,
-    /// What people tell the lead.
+    /// Commands of people to the lead.
     Commands,
 }
 
-/// What a journal is for.
+/// Identifies a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Written", try_from = "Written")]
+#[serde(into = "StoredHeader", try_from = "StoredHeader")]
 pub struct Header {
-    /// Whose records it holds.
-    pub kind: Kind,
-    /// The run it belongs to.
+    /// Who writes the journal.
+    pub kind: JournalKind,
+    /// The name of the run.
     pub run: String,
-    /// The phase, as its directory has it: `03`, `02.1`.
+    /// The padded phase number, such as `03` or `02.1`; only for a worker's journal and inbox.
     pub phase: Option<String>,
-    /// The attempt at that phase.
+    /// The number of the attempt; only for a worker's journal and inbox.
     pub attempt: Option<u32>,
 }
 
 impl Header {
-    /// Describes the journal of a run's lead.
+    /// Makes the header of the lead's journal.
     pub fn lead(run: &str) -> Self {
-        Self { kind: Kind::Lead, run: run.to_owned(), phase: None, attempt: None }
+        Self { kind: JournalKind::Lead, run: run.to_owned(), phase: None, attempt: None }
     }
 
-    /// Describes the commands of a run.
+    /// Makes the header of a run's commands.
     pub fn commands(run: &str) -> Self {
-        Self { kind: Kind::Commands, ..Self::lead(run) }
+        Self { kind: JournalKind::Commands, ..Self::lead(run) }
     }
 
-    /// Describes the journal of a worker.
+    /// Makes the header of a worker's journal.
     pub fn worker(run: &str, phase: &str, attempt: u32) -> Self {
         let phase = Some(phase.to_owned());
-        Self { kind: Kind::Worker, phase, attempt: Some(attempt), ..Self::lead(run) }
+        Self { kind: JournalKind::Worker, phase, attempt: Some(attempt), ..Self::lead(run) }
     }
 
-    /// Describes the inbox of a worker.
+    /// Makes the header of a worker's inbox.
     pub fn inbox(run: &str, phase: &str, attempt: u32) -> Self {
-        Self { kind: Kind::Inbox, ..Self::worker(run, phase, attempt) }
+        Self { kind: JournalKind::Inbox, ..Self::worker(run, phase, attempt) }
     }
 }
 
 impl fmt::Display for Header {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Kind::Lead => "the lead",
-            Kind::Worker => "a worker",
-            Kind::Inbox => "an inbox",
-            Kind::Commands => "the commands",
+            JournalKind::Lead => "the lead",
+            JournalKind::Worker => "a worker",
+            JournalKind::Inbox => "an inbox",
+            JournalKind::Commands => "the commands",
         };
         write!(formatter, "{kind} of run {}", self.run)?;
         if let (Some(phase), Some(attempt)) = (&self.phase, self.attempt) {
@@ -77,12 +77,12 @@ impl fmt::Display for Header {
     }
 }
 
-/// A header as it stands in the file.
+/// A header in the form that the file has.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct StoredHeader {
     format: String,
     version: u32,
-    kind: Kind,
+    kind: JournalKind,
     run: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     phase: Option<String>,
@@ -90,30 +90,30 @@ struct Written {
     attempt: Option<u32>,
 }
 
-impl From<Header> for Written {
+impl From<Header> for StoredHeader {
     fn from(header: Header) -> Self {
         let Header { kind, run, phase, attempt } = header;
         Self { format: FORMAT.to_owned(), version: VERSION, kind, run, phase, attempt }
     }
 }
 
-impl TryFrom<Written> for Header {
+impl TryFrom<StoredHeader> for Header {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
-        let Written { kind, run, phase, attempt, .. } = written;
-        let is_known = written.format == FORMAT && (1..=VERSION).contains(&written.version);
-        if is_known { Ok(Self { kind, run, phase, attempt }) } else { Err("no mow journal") }
+    fn try_from(stored: StoredHeader) -> Result<Self, Self::Error> {
+        let StoredHeader { kind, run, phase, attempt, .. } = stored;
+        let is_readable = stored.format == FORMAT && (1..=VERSION).contains(&stored.version);
+        if is_readable { Ok(Self { kind, run, phase, attempt }) } else { Err("no mow journal") }
     }
 }
 
-/// Returns the version of a header, which may say more than this program can read.
+/// Returns the format version of a header, also when this program cannot read the rest of it.
 pub(super) fn version(body: &str) -> Option<u32> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct HeaderVersion {
         format: String,
         version: u32,
     }
-    let versioned: Versioned = serde_json::from_str(body).ok()?;
-    (versioned.format == FORMAT).then_some(versioned.version)
+    let header: HeaderVersion = serde_json::from_str(body).ok()?;
+    (header.format == FORMAT).then_some(header.version)
 }

@@ -1,4 +1,4 @@
-//! Tests of journals: what is acknowledged stays, what is torn goes, what is damaged is refused.
+//! Tests of journals: acknowledged records stay, torn lines are truncated, damage is refused.
 
 mod damage;
 mod properties;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Header, Journal, JournalError, Kind, Record, Tail, line};
+use super::{Header, Journal, JournalError, JournalKind, JournalReader, Record, line};
 
-/// A directory with room for a journal.
+/// A temporary directory for a journal.
 struct Fixture {
     dir: TempDir,
 }
@@ -22,8 +22,8 @@ impl Fixture {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    /// Makes a journal with the records `{"n":1}` to `{"n":count}`.
-    fn with(count: u64) -> Self {
+    /// Creates a journal with the records `{"n":1}` to `{"n":count}`.
+    fn with_records(count: u64) -> Self {
         let fixture = Self::new();
         let bodies: Vec<Value> = (1..=count).map(body).collect();
         assert_eq!(fixture.open().0.append(7, &bodies).unwrap(), count);
@@ -63,17 +63,17 @@ fn count_to(last: u64) -> Vec<u64> {
     (1..=last).collect()
 }
 
-/// Returns the line that an error blames.
-fn blamed(error: &JournalError, at: &Path) -> u64 {
+/// Returns the damaged line that an error names.
+fn damaged_line(error: &JournalError, journal: &Path) -> u64 {
     let JournalError::Corrupt { path, line, .. } = error else { panic!("{error}") };
-    assert_eq!(path, at);
-    let said = error.to_string();
-    assert!(said.contains("journal.ndjson") && said.contains(&format!("line {line}")), "{said}");
+    assert_eq!(path, journal);
+    let text = error.to_string();
+    assert!(text.contains("journal.ndjson") && text.contains(&format!("line {line}")), "{text}");
     *line
 }
 
 #[test]
-fn what_was_appended_reads_back() {
+fn appended_records_read_back() {
     let fixture = Fixture::new();
     let (mut journal, records) = fixture.open();
     assert_eq!((records.len(), journal.last_seq()), (0, 0));
@@ -114,24 +114,32 @@ fn the_first_version_stays_readable_and_is_still_written() {
 #[test]
 fn every_kind_has_its_header() {
     let headers = [
-        (Header::lead("r"), Kind::Lead, "the lead of run r"),
-        (Header::commands("r"), Kind::Commands, "the commands of run r"),
-        (Header::worker("r", "02.1", 3), Kind::Worker, "a worker of run r, phase 02.1, attempt 3"),
-        (Header::inbox("r", "02.1", 3), Kind::Inbox, "an inbox of run r, phase 02.1, attempt 3"),
+        (Header::lead("r"), JournalKind::Lead, "the lead of run r"),
+        (Header::commands("r"), JournalKind::Commands, "the commands of run r"),
+        (
+            Header::worker("r", "02.1", 3),
+            JournalKind::Worker,
+            "a worker of run r, phase 02.1, attempt 3",
+        ),
+        (
+            Header::inbox("r", "02.1", 3),
+            JournalKind::Inbox,
+            "an inbox of run r, phase 02.1, attempt 3",
+        ),
     ];
-    for (header, kind, said) in headers {
+    for (header, kind, text) in headers {
         let fixture = Fixture::new();
         Journal::open(&fixture.path(), &header).unwrap();
-        let mut tail = Tail::new(&fixture.path());
-        tail.poll().unwrap();
-        assert_eq!(tail.header(), Some(&header));
-        assert_eq!((header.kind, header.to_string()), (kind, said.to_owned()));
+        let mut reader = JournalReader::new(&fixture.path());
+        reader.poll().unwrap();
+        assert_eq!(reader.header(), Some(&header));
+        assert_eq!((header.kind, header.to_string()), (kind, text.to_owned()));
     }
 }
 
 #[test]
-fn another_journal_is_refused_and_left_alone() {
-    let fixture = Fixture::with(2);
+fn a_journal_with_another_header_is_refused_and_not_changed() {
+    let fixture = Fixture::with_records(2);
     let torn = [&fixture.bytes()[..], b"{\"seq\":3,"].concat();
     fixture.write(&torn);
     let error = Journal::open(&fixture.path(), &Header::lead("r1")).unwrap_err();
@@ -141,7 +149,7 @@ fn another_journal_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_newer_format_is_refused_by_name() {
+fn a_newer_format_is_refused_with_its_version() {
     let fixture = Fixture::new();
     let mut bytes = Vec::new();
     let newer = json!({ "format": "mow journal", "version": 2, "kind": "choir", "run": 1 });
@@ -150,7 +158,7 @@ fn a_newer_format_is_refused_by_name() {
     fixture.write(&bytes);
     for error in [
         Journal::open(&fixture.path(), &header()).unwrap_err(),
-        Tail::new(&fixture.path()).poll().unwrap_err(),
+        JournalReader::new(&fixture.path()).poll().unwrap_err(),
     ] {
         assert!(matches!(error, JournalError::Newer { version: 2, .. }), "{error}");
         assert!(error.to_string().contains("use a newer one"), "{error}");
@@ -159,42 +167,42 @@ fn a_newer_format_is_refused_by_name() {
 }
 
 #[test]
-fn a_file_that_is_no_journal_is_left_alone() {
+fn a_file_that_is_not_a_journal_is_not_changed() {
     let mut other = Vec::new();
     line::encode(&mut other, 0, 1, &json!({ "format": "other", "version": 9 })).unwrap();
     for bytes in [&b"hello"[..], b"hello\n", b"{}", b"\n", b"{\"seq\":1,\"crc\":\"", &other] {
         let fixture = Fixture::new();
         fixture.write(bytes);
         let error = Journal::open(&fixture.path(), &header()).unwrap_err();
-        assert_eq!(blamed(&error, &fixture.path()), 1);
+        assert_eq!(damaged_line(&error, &fixture.path()), 1);
         assert_eq!(fixture.bytes(), bytes);
     }
 }
 
 #[test]
 fn only_a_plain_file_can_be_a_journal() {
-    let fixture = Fixture::with(1);
+    let fixture = Fixture::with_records(1);
     let link = fixture.dir.path().join("link");
     std::os::unix::fs::symlink(fixture.path(), &link).unwrap();
     for path in [&link, fixture.dir.path(), &fixture.dir.path().join("none/j")] {
         let opened = Journal::open(path, &header());
         assert!(matches!(opened, Err(JournalError::Disk(_))), "{}", path.display());
     }
-    assert!(Tail::new(fixture.dir.path()).poll().is_err());
+    assert!(JournalReader::new(fixture.dir.path()).poll().is_err());
 }
 
 #[test]
-fn a_tail_follows_without_touching_the_file() {
+fn a_reader_does_not_change_the_file() {
     let fixture = Fixture::new();
-    let mut tail = Tail::new(&fixture.path());
-    assert_eq!((tail.poll().unwrap().len(), tail.header()), (0, None));
+    let mut reader = JournalReader::new(&fixture.path());
+    assert_eq!((reader.poll().unwrap().len(), reader.header()), (0, None));
     assert!(!fixture.path().exists());
     let (mut journal, _) = fixture.open();
-    assert_eq!((tail.poll().unwrap().len(), tail.header()), (0, Some(&header())));
+    assert_eq!((reader.poll().unwrap().len(), reader.header()), (0, Some(&header())));
     journal.append(1, &[body(1), body(2)]).unwrap();
-    assert_eq!(numbers(&tail.poll().unwrap()), [1, 2]);
-    assert_eq!((tail.poll().unwrap().len(), tail.last_seq()), (0, 2));
+    assert_eq!(numbers(&reader.poll().unwrap()), [1, 2]);
+    assert_eq!((reader.poll().unwrap().len(), reader.last_seq()), (0, 2));
     journal.append(1, &[body(3)]).unwrap();
-    assert_eq!(numbers(&tail.clone().without_sync().poll().unwrap()), [3]);
-    assert_eq!(numbers(&tail.poll().unwrap()), [3]);
+    assert_eq!(numbers(&reader.clone().without_sync().poll().unwrap()), [3]);
+    assert_eq!(numbers(&reader.poll().unwrap()), [3]);
 }

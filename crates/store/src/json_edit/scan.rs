@@ -1,42 +1,42 @@
-//! Finds where the members of a JSON object stand.
+//! Finds the byte positions of a JSON object's members.
 //!
-//! Meant for text that a parser has accepted; other text gives nonsense, but no panic.
+//! The text must have been accepted by a parser. Other text gives wrong positions, but no panic.
 
 use std::ops::Range;
 
-/// An object in the text.
+/// An object in the text, with byte offsets.
 pub(super) struct Object {
-    /// Where its opening brace is.
+    /// The offset of the opening brace.
     pub(super) open: usize,
-    /// Where its closing brace is.
+    /// The offset of the closing brace.
     pub(super) close: usize,
-    /// Its members in file order.
+    /// The members in file order.
     pub(super) members: Vec<Member>,
 }
 
-/// One member of an object.
+/// One member of an object, with byte offsets.
 pub(super) struct Member {
     /// The key, unescaped.
     pub(super) key: String,
-    /// Where the blanks before the key begin.
-    pub(super) lead: usize,
-    /// Where the key's opening quote is.
+    /// The offset of the blanks before the key.
+    pub(super) blanks_start: usize,
+    /// The offset of the key's opening quote.
     pub(super) key_at: usize,
-    /// Where the colon is.
+    /// The offset of the colon.
     pub(super) colon: usize,
-    /// The bytes of the value.
+    /// The byte range of the value.
     pub(super) value: Range<usize>,
 }
 
-/// Reads the object that begins at an offset; `None` when something else does.
+/// Reads the object that begins at an offset; `None` when no object begins there.
 pub(super) fn object_at(bytes: &[u8], open: usize) -> Option<Object> {
     if bytes.get(open) != Some(&b'{') {
         return None;
     }
     let mut members = Vec::new();
-    let mut lead = open + 1;
+    let mut blanks_start = open + 1;
     loop {
-        let key_at = skip_blanks(bytes, lead);
+        let key_at = skip_blanks(bytes, blanks_start);
         if bytes.get(key_at)? == &b'}' {
             return Some(Object { open, close: key_at, members });
         }
@@ -45,17 +45,17 @@ pub(super) fn object_at(bytes: &[u8], open: usize) -> Option<Object> {
         let colon = skip_blanks(bytes, key_end);
         let start = skip_blanks(bytes, colon + 1);
         let end = value_end(bytes, start);
-        members.push(Member { key, lead, key_at, colon, value: start..end });
+        members.push(Member { key, blanks_start, key_at, colon, value: start..end });
         let after = skip_blanks(bytes, end);
         match bytes.get(after)? {
-            b',' => lead = after + 1,
+            b',' => blanks_start = after + 1,
             b'}' => return Some(Object { open, close: after, members }),
             _ => return None,
         }
     }
 }
 
-/// Returns the first offset that holds no blank.
+/// Returns the offset of the first byte that is not a blank.
 pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
@@ -63,7 +63,7 @@ pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns where the value that begins at an offset ends.
+/// Returns the end of the value that begins at an offset.
 pub(super) fn value_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {

@@ -1,4 +1,4 @@
-//! Edits of JSON files, and that they change nothing else.
+//! Tests that an edit of a JSON file changes only the value.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn check(before: &str, path: &[&str], value: &Value, after: &str) {
 }
 
 #[test]
-fn replaces_a_value_alone() {
+fn only_the_value_is_replaced() {
     check("{\"a\" : 1 , \"b\":[1,  2]}", &["a"], &json!("x"), "{\"a\" : \"x\" , \"b\":[1,  2]}");
     check("{\n\t\"a\": {\"b\":\t1}\n}\n", &["a", "b"], &json!(2), "{\n\t\"a\": {\"b\":\t2}\n}\n");
     check("{\"a\":1,\"a\":2}", &["a"], &json!(3), "{\"a\":1,\"a\":3}");
@@ -34,12 +34,12 @@ fn adds_members_in_the_style_of_the_file() {
 }
 
 #[test]
-fn what_is_no_object_gives_way() {
+fn a_value_that_is_not_an_object_is_replaced_by_one() {
     check("{\"a\": [1], \"z\": 0}", &["a", "b"], &json!(1), "{\"a\": {\"b\":1}, \"z\": 0}");
 }
 
 #[test]
-fn says_where_a_file_is_broken() {
+fn a_syntax_error_has_its_position() {
     let error = set(b"{\n  \"a\": 1,\n}", &["b"], &json!(1)).unwrap_err();
     assert!(matches!(error, JsonError::Syntax { line: 3, column: 1, .. }), "{error}");
     assert_eq!(set(b"[1]", &["a"], &json!(1)), Err(JsonError::NotAnObject));
@@ -68,7 +68,7 @@ fn any_object() -> impl Strategy<Value = Value> {
     any_json().prop_map(|value| if value.is_object() { value } else { json!({ "a": value }) })
 }
 
-/// Does to a value in memory what the edit does to the file.
+/// Makes the same edit to a value in memory.
 fn set_in_memory(root: &mut Value, path: &[&str], value: &Value) {
     let Some((key, rest)) = path.split_first() else {
         *root = value.clone();
@@ -97,7 +97,7 @@ proptest! {
         let mut expected = file;
         set_in_memory(&mut expected, &path, &value);
         prop_assert_eq!(Value::Object(parse(&written).unwrap()), expected);
-        // Where the value stood, all bytes before and after it are the same.
+        // If the value existed, all bytes before and after it are the same.
         if let Some(old) = span(text.as_bytes(), &path) {
             let new = span(&written, &path).unwrap();
             prop_assert_eq!(&text.as_bytes()[..old.start], &written[..new.start]);
@@ -116,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn members_are_taken_out_with_their_comma() {
+fn a_member_is_removed_with_its_comma() {
     let removed = |text: &str, path: &[&str]| {
         String::from_utf8(remove(text.as_bytes(), path).unwrap()).unwrap()
     };

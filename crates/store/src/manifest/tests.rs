@@ -1,4 +1,4 @@
-//! Worktree entries: read, added, updated.
+//! Tests of reading, adding and updating worktree entries.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn an_update_keeps_unknown_keys_and_layout() {
 }
 
 #[test]
-fn a_first_entry_makes_the_file() {
+fn the_first_entry_creates_the_file() {
     let fields = [("path", json!("w/a.b")), ("phase", json!("1"))];
     let written = set_entry(b"", "a.b", &fields, "t").unwrap();
     assert!(written.ends_with(b"}\n"));

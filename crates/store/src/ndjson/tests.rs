@@ -1,18 +1,18 @@
-//! Lines of JSON: skipped, kept, cut, named.
+//! Tests of parsing and truncating lines, and of chat log names.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
-fn skips_what_is_no_object() {
+fn lines_that_are_not_objects_are_skipped() {
     let file = b"{\"a\":1}\r\nnot json\n\n5\n{\"b\":\xff}\n{\"c\":2}";
     let keys: Vec<_> = objects(file).iter().flat_map(|map| map.keys().cloned()).collect();
     assert_eq!(keys, ["a", "c"]);
 }
 
 #[test]
-fn a_message_is_cut_between_characters() {
+fn a_long_message_is_truncated_between_characters() {
     let line = chat_line("a", "b", "t", &"🚀".repeat(501));
     let entry = &objects(line.as_bytes())[0];
     assert_eq!(entry["msg"].as_str().unwrap().chars().count(), 500);
@@ -26,7 +26,7 @@ fn both_directions_share_a_file() {
     assert_eq!(chat_file_name("w2", "w1").unwrap(), "w1-to-w2.ndjson");
     assert_eq!(chat_file_name("w1", "w2").unwrap(), "w1-to-w2.ndjson");
     for bad in ["", " ", "..", "../x", "a/b", "a\\b", "a\0", ".hidden"] {
-        assert_eq!(chat_file_name("w", bad), Err(BadId { id: bad.to_owned() }));
+        assert_eq!(chat_file_name("w", bad), Err(InvalidChatId { id: bad.to_owned() }));
     }
 }
 
@@ -39,13 +39,13 @@ fn keeps_the_last_lines() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(from in "\\PC{0,9}", message in "(?s).{0,60}", junk: Vec<u8>) {
+    fn a_rendered_line_parses_back(from in "\\PC{0,9}", message in "(?s).{0,60}", junk: Vec<u8>) {
         let line = chat_line(&from, "b", "t", &message);
         let file = [&junk[..], b"\n", line.as_bytes()].concat();
         let read = objects(&file);
         let entry = read.last().unwrap();
         prop_assert_eq!(entry["from"].as_str(), Some(from.as_str()));
-        prop_assert_eq!(entry["msg"].as_str(), Some(cut(&message, MESSAGE_CHARS_MAX)));
+        prop_assert_eq!(entry["msg"].as_str(), Some(truncate_chars(&message, MESSAGE_CHARS_MAX)));
         keep_last(&file, 3);
     }
 }

@@ -1,7 +1,7 @@
-//! The current phases of a large project, for those who need little of each.
+//! Fast access to the current phases of a large project.
 //!
-//! [`Index`] knows the directories by name and looks into one only when asked; [`Tallies`] counts
-//! what is in each and keeps no name.
+//! [`PhaseDirIndex`] lists the directories by name and opens one only on request.
+//! [`PhaseFileCounts`] counts the files of each directory and keeps no names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,25 +13,26 @@ use mow_core::phase::PhaseNumber;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{
-    LISTING_BYTES, Tally, each_file, is_directory, names, number_of, open_dir, strip_word,
+    FileCounts, LISTING_BYTES, for_each_file, is_directory, names, number_of, open_dir,
+    strip_phase_prefix,
 };
 use crate::disk::DiskError;
 
-/// The current phases by number, without a look into their directories.
+/// The directories of the current phases by number; their content is not listed.
 #[derive(Debug)]
-pub struct Index {
-    home: PathBuf,
-    /// The directory itself: what lies in it is found faster from there.
+pub struct PhaseDirIndex {
+    parent: PathBuf,
+    /// The open `phases/` directory: opening files relative to it is faster. `None` if unreadable.
     opened: Option<OwnedFd>,
     /// Ordered by number, then by name.
     names: Vec<(PhaseNumber, String)>,
 }
 
-impl Index {
+impl PhaseDirIndex {
     /// Lists the names of the directories.
     pub fn load(planning: &Path) -> Self {
-        let home = planning.join("phases");
-        let opened = open_dir(CWD, &home).ok();
+        let parent = planning.join("phases");
+        let opened = open_dir(CWD, &parent).ok();
         let subdirectories = opened.as_ref().map(|dir| names(dir, is_directory));
         let numbered = subdirectories
             .into_iter()
@@ -39,24 +40,25 @@ impl Index {
             .filter_map(|name| number_of(&name).map(|number| (number, name)));
         let mut names: Vec<_> = numbered.collect();
         names.sort();
-        Self { home, opened, names }
+        Self { parent, opened, names }
     }
 
-    /// Counts the files in one directory after the other, as long as any is left that no other
-    /// thread has taken.
-    fn count(&self, next: &AtomicUsize) -> Vec<(usize, Tally)> {
+    /// Counts the files of one directory after the other.
+    ///
+    /// Several threads share `next`, the index of the next directory to count.
+    fn count(&self, next: &AtomicUsize) -> Vec<(usize, FileCounts)> {
         let mut counted = Vec::new();
-        let Some(home) = &self.opened else { return counted };
+        let Some(parent) = &self.opened else { return counted };
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((_, name)) = self.names.get(at) else { return counted };
-            let mut tally = Tally::default();
-            each_file(home, name, |file| tally.add(file));
-            counted.push((at, tally));
+            let mut counts = FileCounts::default();
+            for_each_file(parent, name, |file| counts.add(file));
+            counted.push((at, counts));
         }
     }
 
-    /// Reads the STATUS.md of a phase into a buffer, and returns whether there is one.
+    /// Reads the STATUS.md of a phase into a buffer; returns whether the phase has one.
     pub fn read_status(
         &self,
         number: &PhaseNumber,
@@ -64,53 +66,52 @@ impl Index {
     ) -> Result<bool, DiskError> {
         let at = self.names.partition_point(|(other, _)| other < number);
         let found = self.names.get(at).filter(|(other, _)| other == number);
-        let (Some((_, name)), Some(home)) = (found, &self.opened) else { return Ok(false) };
-        // Older projects may pad the number in the file as they do in the directory.
-        let bare = strip_word(name);
-        let own = bare.split('-').next().unwrap_or(bare);
+        let (Some((_, name)), Some(parent)) = (found, &self.opened) else { return Ok(false) };
+        // Older projects may pad the number in the file name as in the directory's name.
+        let without_prefix = strip_phase_prefix(name);
+        let as_in_dir = without_prefix.split('-').next().unwrap_or(without_prefix);
         let padded = number.padded();
-        let others = (own != padded).then_some(own);
-        for prefix in std::iter::once(padded.as_str()).chain(others) {
+        let other = (as_in_dir != padded).then_some(as_in_dir);
+        for prefix in std::iter::once(padded.as_str()).chain(other) {
             let file = format!("{name}/{prefix}-STATUS.md");
-            match read_at(home, &file, buffer) {
+            match read_at(parent, &file, buffer) {
                 Ok(()) => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(DiskError::io("read", &self.home.join(&file))(error)),
+                Err(error) => return Err(DiskError::io("read", &self.parent.join(&file))(error)),
             }
         }
         Ok(false)
     }
 }
 
-/// Reads a file into a buffer. The buffer's owner reads many, so its size is not asked for.
-fn read_at(home: &OwnedFd, file: &str, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let file = File::from(openat(home, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
+/// Reads a file into a reused buffer, without asking for the file's size first.
+fn read_at(parent: &OwnedFd, file: &str, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let file = File::from(openat(parent, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
     buffer.clear();
     buffer.reserve(LISTING_BYTES);
     file.take(u64::MAX).read_to_end(buffer)?;
     Ok(())
 }
 
-/// What the current phases hold, for those who need no names.
+/// The file counts of all current phases.
 #[derive(Clone, Debug, Default)]
-pub struct Tallies {
+pub struct PhaseFileCounts {
     /// Ordered by number, then by name.
-    tallies: Vec<(PhaseNumber, Tally)>,
+    by_number: Vec<(PhaseNumber, FileCounts)>,
 }
 
-/// From how many directories on a second thread is worth its start.
+/// The number of directories from which on a second thread saves time.
 const PARALLEL_FROM: usize = 50;
 
-impl Tallies {
-    /// Counts the files in every directory and does something else beside it.
+impl PhaseFileCounts {
+    /// Counts the files of every directory while it runs `work`.
     ///
-    /// In a large project a second thread begins to count, and this one helps when it is done with
-    /// the other work.
-    pub fn load_beside<T>(planning: &Path, work: impl FnOnce() -> T) -> (Self, T) {
-        let index = Index::load(planning);
+    /// In a large project a second thread counts, and this thread joins it after `work`.
+    pub fn load_while<T>(planning: &Path, work: impl FnOnce() -> T) -> (Self, T) {
+        let index = PhaseDirIndex::load(planning);
         let next = AtomicUsize::new(0);
         if index.names.len() < PARALLEL_FROM {
-            return (Self::put_together(&index, index.count(&next)), work());
+            return (Self::from_counted(&index, index.count(&next)), work());
         }
         let (counted, done) = std::thread::scope(|scope| {
             let counting = scope.spawn(|| index.count(&next));
@@ -119,21 +120,21 @@ impl Tallies {
             counted.extend(counting.join().expect("listing directories does not panic"));
             (counted, done)
         });
-        (Self::put_together(&index, counted), done)
+        (Self::from_counted(&index, counted), done)
     }
 
-    fn put_together(index: &Index, counted: Vec<(usize, Tally)>) -> Self {
-        let empty = |(number, _): &(PhaseNumber, String)| (*number, Tally::default());
-        let mut tallies: Vec<_> = index.names.iter().map(empty).collect();
-        for (at, tally) in counted {
-            tallies[at].1 = tally;
+    fn from_counted(index: &PhaseDirIndex, counted: Vec<(usize, FileCounts)>) -> Self {
+        let empty = |(number, _): &(PhaseNumber, String)| (*number, FileCounts::default());
+        let mut by_number: Vec<_> = index.names.iter().map(empty).collect();
+        for (at, counts) in counted {
+            by_number[at].1 = counts;
         }
-        Self { tallies }
+        Self { by_number }
     }
 
-    /// Finds the directory of a phase: the first by name where several carry the number.
-    pub fn find(&self, number: &PhaseNumber) -> Option<Tally> {
-        let at = self.tallies.partition_point(|(other, _)| other < number);
-        self.tallies.get(at).filter(|(other, _)| other == number).map(|(_, tally)| *tally)
+    /// Returns the counts of a phase's directory; the first by name when several have the number.
+    pub fn find(&self, number: &PhaseNumber) -> Option<FileCounts> {
+        let at = self.by_number.partition_point(|(other, _)| other < number);
+        self.by_number.get(at).filter(|(other, _)| other == number).map(|(_, counts)| *counts)
     }
 }

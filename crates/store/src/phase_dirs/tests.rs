@@ -1,10 +1,10 @@
-//! Directories as projects have them.
+//! Tests of listing and counting phase directories.
 
 use std::fs;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Artifact, DiskStatus, Index, PhaseDirs, Tallies};
+use super::{DiskStatus, PhaseDirIndex, PhaseDirs, PhaseFileCounts, PhaseFileKind};
 
 fn project(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ fn directories_are_ordered_and_found_by_number() {
 }
 
 #[test]
-fn the_files_tell_how_far_a_phase_is() {
+fn the_files_of_a_phase_give_its_status() {
     let check = |files: &[&str], expected| {
         let files: Vec<_> = files.iter().map(|file| format!("phases/01-a/{file}")).collect();
         let files: Vec<_> = files.iter().map(String::as_str).collect();
@@ -54,27 +54,27 @@ fn the_files_tell_how_far_a_phase_is() {
 }
 
 #[test]
-fn many_directories_are_counted_like_few() {
+fn counting_with_two_threads_gives_the_same_result() {
     for count in [3, 200] {
         let files: Vec<_> = (1..=count)
             .flat_map(|phase| (0..=phase % 3).map(move |plan| (phase, plan)))
             .map(|(phase, plan)| format!("phases/{phase:02}-a/{phase:02}-{plan:02}-PLAN.md"))
             .collect();
         let dir = project(&files.iter().map(String::as_str).collect::<Vec<_>>());
-        let (tallies, beside) = Tallies::load_beside(dir.path(), || "done");
-        assert_eq!(beside, "done");
+        let (counts, result) = PhaseFileCounts::load_while(dir.path(), || "done");
+        assert_eq!(result, "done");
         for listed in PhaseDirs::load(dir.path()).iter() {
             let number = listed.number.unwrap();
-            let tally = tallies.find(&number).unwrap();
-            assert_eq!(tally.count(Artifact::Plan), number.major() as usize % 3 + 1);
-            assert_eq!(tally.status(), listed.status());
+            let found = counts.find(&number).unwrap();
+            assert_eq!(found.count(PhaseFileKind::Plan), number.major() as usize % 3 + 1);
+            assert_eq!(found.status(), listed.status());
         }
-        assert_eq!(tallies.find(&PhaseNumber::whole(count + 1)), None);
+        assert_eq!(counts.find(&PhaseNumber::whole(count + 1)), None);
     }
 }
 
 #[test]
-fn archives_come_newest_first() {
+fn archives_are_listed_newest_first() {
     let dir = project(&[
         "milestones/v1.9-phases/03-a/x",
         "milestones/v1.10-phases/04-b/x",
@@ -87,11 +87,11 @@ fn archives_come_newest_first() {
 }
 
 #[test]
-fn names_give_ids() {
-    assert_eq!(Artifact::Plan.id("03-01-PLAN.md"), Some("03-01"));
-    assert_eq!(Artifact::Plan.id("PLAN.md"), Some(""));
-    assert_eq!(Artifact::Plan.id("REPLAN.md"), None);
-    assert_eq!(Artifact::Summary.id("03-01-PLAN.md"), None);
+fn file_names_are_split_into_kind_and_id() {
+    assert_eq!(PhaseFileKind::Plan.id("03-01-PLAN.md"), Some("03-01"));
+    assert_eq!(PhaseFileKind::Plan.id("PLAN.md"), Some(""));
+    assert_eq!(PhaseFileKind::Plan.id("REPLAN.md"), None);
+    assert_eq!(PhaseFileKind::Summary.id("03-01-PLAN.md"), None);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_status_file_is_found_however_its_number_is_padded() {
         "phases/phase-6/6-STATUS.md",
     ]);
     let dirs = PhaseDirs::load(dir.path());
-    let index = Index::load(dir.path());
+    let index = PhaseDirIndex::load(dir.path());
     for (phase, file) in [
         (3, Some("phases/03-a/03-STATUS.md")),
         (4, Some("phases/004-b/004-STATUS.md")),

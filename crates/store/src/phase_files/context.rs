@@ -1,45 +1,46 @@
-//! CONTEXT.md: what a person decided before planning, in both dialects.
+//! Parses CONTEXT.md, the decisions of a person before planning, in both dialects.
 //!
-//! One dialect has tagged blocks with areas as headings, the other plain sections. Both are read by
-//! their headings; the tags only end what they hold.
+//! One dialect has blocks in tags with areas as headings, the other plain sections. Both are read
+//! by their headings; a closing tag only ends its section.
 
 use crate::text::heading::heading_at;
 use crate::text::{Text, inline, list};
 
-/// What a context file settles, leaves open and puts off.
+/// The content of a CONTEXT.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context {
-    /// What is decided.
-    pub decisions: Vec<Decision>,
-    /// What the agent may decide.
+pub struct PhaseContext {
+    /// The decisions of the person.
+    pub decisions: Vec<ContextDecision>,
+    /// The matters that the agent may decide.
     pub discretion: Vec<String>,
-    /// What is for later.
+    /// The ideas that are deferred to later phases.
     pub deferred: Vec<String>,
 }
 
-/// One decision.
+/// One decision of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// The area it stands under; empty without one.
+pub struct ContextDecision {
+    /// The heading of the area; empty without one.
     pub area: String,
-    /// What is decided, markup kept.
+    /// The decision, with its Markdown.
     pub text: String,
 }
 
+/// The section that is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ContextSection {
     Decisions,
     Discretion,
     Deferred,
     Other,
 }
 
-/// Reads a context file.
-pub fn parse_context(bytes: &[u8]) -> Context {
+/// Parses a context file.
+pub fn parse_context(bytes: &[u8]) -> PhaseContext {
     let text = Text::new(bytes);
-    let mut reader = Reader {
-        context: Context::default(),
-        part: Part::Other,
+    let mut reader = ContextReader {
+        context: PhaseContext::default(),
+        section: ContextSection::Other,
         area: String::new(),
         level: 0,
         open: false,
@@ -47,7 +48,7 @@ pub fn parse_context(bytes: &[u8]) -> Context {
     for line in 0..text.lines().len() {
         let content = text.line(line);
         if let Some(found) = heading_at(&text, line) {
-            reader.heading(found.level, &inline::plain(text.slice(found.text)));
+            reader.heading(found.level, &inline::strip_markup(text.slice(found.text)));
         } else if is_tag(content) {
             reader.tag(content.trim());
         } else if let Some(item) = list::item_at(&text, line) {
@@ -64,43 +65,45 @@ fn is_tag(line: &str) -> bool {
     line.starts_with('<') && line.ends_with('>') && !line.contains(' ')
 }
 
-struct Reader {
-    context: Context,
-    part: Part,
+/// The state of the parser between two lines.
+struct ContextReader {
+    context: PhaseContext,
+    section: ContextSection,
     area: String,
     /// The level of the heading that opened the decisions.
     level: usize,
-    /// Whether the last entry may go on.
+    /// Whether the next line may continue the last entry.
     open: bool,
 }
 
-impl Reader {
+impl ContextReader {
     fn heading(&mut self, level: usize, title: &str) {
         self.open = false;
         let lower = title.to_lowercase();
-        let in_decisions = self.part == Part::Decisions || self.part == Part::Discretion;
+        let in_decisions =
+            self.section == ContextSection::Decisions || self.section == ContextSection::Discretion;
         if lower.contains("discretion") {
-            self.part = Part::Discretion;
+            self.section = ContextSection::Discretion;
             self.level = if in_decisions && level > self.level { self.level } else { level };
         } else if lower.starts_with("deferred") {
-            (self.part, self.level) = (Part::Deferred, level);
+            (self.section, self.level) = (ContextSection::Deferred, level);
         } else if in_decisions && level > self.level {
-            self.part = Part::Decisions;
+            self.section = ContextSection::Decisions;
             title.clone_into(&mut self.area);
         } else if lower.contains("decisions") {
-            (self.part, self.level) = (Part::Decisions, level);
+            (self.section, self.level) = (ContextSection::Decisions, level);
             self.area.clear();
-        } else if self.part != Part::Deferred || level <= self.level {
-            self.part = Part::Other;
+        } else if self.section != ContextSection::Deferred || level <= self.level {
+            self.section = ContextSection::Other;
         }
     }
 
     fn tag(&mut self, tag: &str) {
         self.open = false;
         match tag {
-            "<decisions>" => (self.part, self.level) = (Part::Decisions, 0),
-            "<deferred>" => (self.part, self.level) = (Part::Deferred, 0),
-            "</decisions>" | "</deferred>" => self.part = Part::Other,
+            "<decisions>" => (self.section, self.level) = (ContextSection::Decisions, 0),
+            "<deferred>" => (self.section, self.level) = (ContextSection::Deferred, 0),
+            "</decisions>" | "</deferred>" => self.section = ContextSection::Other,
             _ => {}
         }
     }
@@ -128,34 +131,36 @@ impl Reader {
             return;
         }
         let text = text.to_owned();
-        match self.part {
-            Part::Decisions => {
-                self.context.decisions.push(Decision { area: self.area.clone(), text });
+        match self.section {
+            ContextSection::Decisions => {
+                self.context.decisions.push(ContextDecision { area: self.area.clone(), text });
             }
-            Part::Discretion => self.context.discretion.push(text),
-            Part::Deferred => self.context.deferred.push(text),
-            Part::Other => return,
+            ContextSection::Discretion => self.context.discretion.push(text),
+            ContextSection::Deferred => self.context.deferred.push(text),
+            ContextSection::Other => return,
         }
         self.open = true;
     }
 
-    fn extend(&mut self, joint: &str, text: &str) {
-        let last = match self.part {
-            Part::Decisions => self.context.decisions.last_mut().map(|decision| &mut decision.text),
-            Part::Discretion => self.context.discretion.last_mut(),
-            Part::Deferred => self.context.deferred.last_mut(),
-            Part::Other => None,
+    fn extend(&mut self, separator: &str, text: &str) {
+        let last = match self.section {
+            ContextSection::Decisions => {
+                self.context.decisions.last_mut().map(|decision| &mut decision.text)
+            }
+            ContextSection::Discretion => self.context.discretion.last_mut(),
+            ContextSection::Deferred => self.context.deferred.last_mut(),
+            ContextSection::Other => None,
         };
         if let Some(last) = last {
-            last.push_str(joint);
+            last.push_str(separator);
             last.push_str(text);
         }
     }
 }
 
-/// `None`, alone or with a remark, says that there is nothing.
+/// Returns whether an entry says that there is none: `None` or `n/a`, also with a remark.
 fn is_placeholder(text: &str) -> bool {
-    let plain = inline::plain(text).to_lowercase();
+    let plain = inline::strip_markup(text).to_lowercase();
     let word = plain.split([' ', '.', ',', '—', '-', ':']).next().unwrap_or("");
     matches!(word, "none" | "") || plain.starts_with("n/a")
 }

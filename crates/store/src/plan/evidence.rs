@@ -1,9 +1,11 @@
-//! The parts of a plan that prove it: its checks, its promises, the files it may change.
+//! Compares two versions of a plan by their evidence: checks, must-haves and file scope.
+//!
+//! A worker compares each plan with its frozen version. Changed names and descriptions do not count.
 
 use super::{Plan, Task};
 
 impl Task {
-    /// Returns the texts that say how it is checked.
+    /// Returns the texts of the elements that check the task.
     fn verification(&self) -> impl Iterator<Item = &str> {
         let is_check = |tag: &str| matches!(tag, "verify" | "automated");
         self.elements.iter().filter(move |e| is_check(&e.tag)).map(|element| element.text.as_str())
@@ -11,20 +13,23 @@ impl Task {
 }
 
 impl Plan {
-    /// Returns which part that proves it another reading of it lacks or has changed.
-    pub fn altered(&self, now: &Self) -> Option<String> {
-        if self.tasks.len() != now.tasks.len() {
-            return Some(format!("it has {} tasks, not {}", now.tasks.len(), self.tasks.len()));
+    /// Returns the first difference in evidence between this plan and its `current` version.
+    ///
+    /// `None` means that checks, task kinds, must-haves and file scope are equal.
+    pub fn changed_evidence(&self, current: &Self) -> Option<String> {
+        let (old, new) = (self.tasks.len(), current.tasks.len());
+        if old != new {
+            return Some(format!("the number of tasks changed from {old} to {new}"));
         }
-        for (n, (task, other)) in (1..).zip(self.tasks.iter().zip(&now.tasks)) {
+        for (n, (task, other)) in (1..).zip(self.tasks.iter().zip(&current.tasks)) {
             if !task.verification().eq(other.verification()) || task.kind() != other.kind() {
-                return Some(format!("the check of task {n} is another one"));
+                return Some(format!("the check of task {n} was changed"));
             }
         }
-        if self.must_haves != now.must_haves {
-            return Some("must_haves is another one".to_owned());
+        if self.must_haves != current.must_haves {
+            return Some("must_haves was changed".to_owned());
         }
-        (self.files_modified != now.files_modified)
-            .then(|| "files_modified is another one".to_owned())
+        (self.files_modified != current.files_modified)
+            .then(|| "files_modified was changed".to_owned())
     }
 }

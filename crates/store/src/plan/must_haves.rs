@@ -1,58 +1,63 @@
-//! What must hold when a plan is done: truths, files, and links between them.
+//! Parses `must_haves` of a plan: truths, artifacts and key links.
 
 use crate::frontmatter::Value;
-use crate::values;
+use crate::frontmatter_values;
 
-/// The three lists of a plan's goals.
+/// The conditions that must hold when a plan is complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MustHaves {
-    /// Sentences that must be true.
+    /// Statements that must be true; only people and agents can judge them.
     pub truths: Vec<String>,
-    /// Files that must be there.
+    /// Files that must exist.
     pub artifacts: Vec<Artifact>,
-    /// Places that must be joined.
+    /// References that must exist between files.
     pub key_links: Vec<KeyLink>,
 }
 
-/// A file that must be there.
+/// A file that must exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Artifact {
-    /// Where it is.
+    /// Path relative to the repository.
     pub path: String,
-    /// What it is for.
+    /// Purpose of the file, for people.
     pub provides: Option<String>,
-    /// How many lines it must have.
+    /// Minimum number of lines.
     pub min_lines: Option<u64>,
-    /// Texts it must contain.
+    /// Texts that the file must contain.
     pub contains: Vec<String>,
-    /// Names it must contain.
+    /// Exported names that the file must contain.
     pub exports: Vec<String>,
 }
 
-/// Two places that must be joined.
+/// A reference that must exist from one file to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyLink {
-    /// The file that refers.
+    /// Path of the referring file; empty if the link is only a sentence.
     pub from: String,
-    /// What it refers to.
+    /// Target of the reference, usually a path.
     pub to: String,
-    /// By which means.
+    /// Mechanism of the reference, or the whole sentence.
     pub via: Option<String>,
-    /// A regular expression that proves it.
+    /// Regular expression that must match in one of the two files.
     pub pattern: Option<String>,
 }
 
-/// Reads `must_haves`; a bare list is one of truths.
+/// Reads `must_haves`; a plain list is a list of truths.
 pub(super) fn parse(value: &Value) -> MustHaves {
     let Some(map) = value.as_map() else {
-        return MustHaves { truths: values::texts(value), ..MustHaves::default() };
+        return MustHaves {
+            truths: frontmatter_values::scalar_texts(value),
+            ..MustHaves::default()
+        };
     };
-    let items = |key: &str| match values::find(map, key) {
+    let items = |key: &str| match frontmatter_values::map_value(map, key) {
         Some(Value::List(items)) => items.as_slice(),
         _ => &[],
     };
     MustHaves {
-        truths: values::find(map, "truths").map(values::texts).unwrap_or_default(),
+        truths: frontmatter_values::map_value(map, "truths")
+            .map(frontmatter_values::scalar_texts)
+            .unwrap_or_default(),
         artifacts: items("artifacts").iter().filter_map(artifact).collect(),
         key_links: items("key_links").iter().filter_map(key_link).collect(),
     }
@@ -60,14 +65,23 @@ pub(super) fn parse(value: &Value) -> MustHaves {
 
 fn artifact(value: &Value) -> Option<Artifact> {
     let Some(map) = value.as_map() else {
-        return Some(Artifact { path: values::scalar(value)?, ..Artifact::default() });
+        return Some(Artifact {
+            path: frontmatter_values::scalar_text(value)?,
+            ..Artifact::default()
+        });
     };
-    let text = |key: &str| values::find(map, key).and_then(values::scalar);
-    let texts = |key: &str| values::find(map, key).map(values::texts).unwrap_or_default();
+    let text = |key: &str| {
+        frontmatter_values::map_value(map, key).and_then(frontmatter_values::scalar_text)
+    };
+    let texts = |key: &str| {
+        frontmatter_values::map_value(map, key)
+            .map(frontmatter_values::scalar_texts)
+            .unwrap_or_default()
+    };
     let Some(path) = text("path").or_else(|| text("file")) else {
-        // `- src/a.rs: what it does` reads as a map of one.
+        // `- src/a.rs: what it does` is a map with one entry in YAML.
         let [(path, provides)] = map else { return None };
-        let provides = values::scalar(provides);
+        let provides = frontmatter_values::scalar_text(provides);
         return Some(Artifact { path: path.clone(), provides, ..Artifact::default() });
     };
     Some(Artifact {
@@ -80,8 +94,12 @@ fn artifact(value: &Value) -> Option<Artifact> {
 }
 
 fn key_link(value: &Value) -> Option<KeyLink> {
-    let Some(map) = value.as_map() else { return parse_link(&values::scalar(value)?) };
-    let text = |key: &str| values::find(map, key).and_then(values::scalar);
+    let Some(map) = value.as_map() else {
+        return parse_link(&frontmatter_values::scalar_text(value)?);
+    };
+    let text = |key: &str| {
+        frontmatter_values::map_value(map, key).and_then(frontmatter_values::scalar_text)
+    };
     let (from, to) = (text("from"), text("to"));
     if from.is_none() && to.is_none() {
         let [(key, value)] = map else { return None };
@@ -95,7 +113,7 @@ fn key_link(value: &Value) -> Option<KeyLink> {
     })
 }
 
-/// Reads `a -> b via c` and `a → b: c`; a sentence without an arrow has no ends.
+/// Reads `a -> b via c` and `a → b: c`; a sentence without an arrow has no endpoints.
 fn parse_link(text: &str) -> Option<KeyLink> {
     let split = text.split_once("->").or_else(|| text.split_once('→'));
     let Some((from, rest)) = split else {

@@ -1,23 +1,23 @@
-//! Whether a plan is built as plans are: its keys, and the parts of its tasks.
+//! Checks the structure of a plan: required keys and the elements of its tasks.
 
 use super::{Plan, Task};
 
-/// What was found wrong with a plan.
+/// The result of a structure check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Structure {
-    /// What must be put right.
+pub struct StructureReport {
+    /// Errors that must be fixed.
     pub errors: Vec<String>,
-    /// What should be looked at.
+    /// Warnings that may be acceptable.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
     /// Checks the plan's keys and tasks.
     ///
-    /// Checkpoints have parts of their own, and tasks that are mere headings have none: neither is
-    /// asked for the parts of a task.
-    pub fn structure(&self) -> Structure {
-        let mut found = Structure::default();
+    /// Checkpoints have other elements, so they are not checked. Tasks written as headings need
+    /// neither `<name>` nor `<action>`.
+    pub fn check_structure(&self) -> StructureReport {
+        let mut found = StructureReport::default();
         for key in self.missing_keys() {
             found.errors.push(format!("Missing required frontmatter field: {key}"));
         }
@@ -37,8 +37,8 @@ impl Plan {
     }
 }
 
-fn check_task(task: &Task, found: &mut Structure) {
-    let name = task.shown_name();
+fn check_task(task: &Task, found: &mut StructureReport) {
+    let name = task.display_name();
     let lacks = |tag: &str| task.element(tag).is_none();
     if task.tagged && task.name.is_empty() {
         found.errors.push(format!("Task at line {} has no <name>", task.line));
@@ -54,8 +54,8 @@ fn check_task(task: &Task, found: &mut Structure) {
 }
 
 impl Task {
-    /// Returns the name, or a word in its place.
-    pub fn shown_name(&self) -> &str {
+    /// Returns the name, or `unnamed`.
+    pub fn display_name(&self) -> &str {
         if self.name.is_empty() { "unnamed" } else { &self.name }
     }
 }

@@ -1,15 +1,15 @@
-//! Finds the tasks of a plan by scanning for its tags.
+//! Finds the tasks of a plan by scanning for their tags.
 //!
-//! Plans look like XML and are not: actions hold HTML, code and loose angle brackets. So only tags
-//! known by name count, an element ends at its own closing tag, and code fences hide what stands in
-//! them. A plan without such tasks may have `### Task 1: name` headings, or its tags all in a fence.
+//! Plans look like XML but are not: actions contain HTML, code and stray angle brackets. Only known
+//! tag names count, an element ends at its own closing tag, and tags in fenced code are ignored. If
+//! nothing is found, `### Task 1: name` headings count, and then tags inside fences.
 
 use std::ops::Range;
 
-use super::fences::everything;
+use super::visible_text::full_text;
 use crate::text::{Text, field, heading};
 
-/// The elements of a task; those of a checkpoint come after `done`.
+/// The tag names of task elements, including those of checkpoints.
 const TAGS: [&str; 20] = [
     "name",
     "files",
@@ -33,34 +33,34 @@ const TAGS: [&str; 20] = [
     "human-check",
 ];
 
-/// The elements that may stand in a `verify` element.
+/// The tag names of elements inside a `verify` element.
 const IN_VERIFY: [&str; 3] = ["automated", "manual", "human-check"];
 
 /// One task of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// Its name; empty when it has none.
+    /// Name; empty if the task has none.
     pub name: String,
-    /// The attributes of its tag, in file order.
+    /// Attributes of the `<task>` tag, in file order.
     pub attributes: Vec<(String, String)>,
-    /// Its elements in file order.
-    pub elements: Vec<Element>,
-    /// The bytes of the whole task.
+    /// Elements in file order.
+    pub elements: Vec<TaskElement>,
+    /// Byte range of the whole task.
     pub range: Range<usize>,
-    /// The line it begins on, counted from one.
+    /// First line, counted from 1.
     pub line: usize,
-    /// Whether it is a `<task>` and no mere heading.
+    /// Whether the task is a `<task>` element rather than a heading.
     pub tagged: bool,
 }
 
 /// One element of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Element {
-    /// The name of its tag.
+pub struct TaskElement {
+    /// Tag name.
     pub tag: String,
-    /// What stands in it, blanks around it left out.
+    /// Trimmed content.
     pub text: String,
-    /// The bytes between its tags.
+    /// Byte range between the tags.
     pub range: Range<usize>,
 }
 
@@ -70,47 +70,47 @@ impl Task {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the text of the first element of a tag.
+    /// Returns the text of the first element with a tag name.
     pub fn element(&self, tag: &str) -> Option<&str> {
         self.elements.iter().find(|element| element.tag == tag).map(|element| element.text.as_str())
     }
 
-    /// Returns the kind of the task: `auto` where it has none.
+    /// Returns the `type` attribute, or `auto` if the task has none.
     pub fn kind(&self) -> &str {
         self.attribute("type").unwrap_or("auto")
     }
 
-    /// Returns whether it waits for a person.
+    /// Returns whether the task is a checkpoint, which waits for a person.
     pub fn is_checkpoint(&self) -> bool {
         self.kind().starts_with("checkpoint")
     }
 }
 
-/// Finds all tasks in a file of which the task scanner is meant to see some text.
-pub(super) fn parse(text: &Text<'_>, seen: &str) -> Vec<Task> {
-    let tasks = tagged(text, seen);
+/// Finds all tasks of a plan; `visible` is the text without code and comments.
+pub(super) fn parse(text: &Text<'_>, visible: &str) -> Vec<Task> {
+    let tasks = tagged_tasks(text, visible);
     if !tasks.is_empty() {
         return tasks;
     }
-    let tasks = headed(text);
+    let tasks = heading_tasks(text);
     if !tasks.is_empty() {
         return tasks;
     }
-    tagged(text, &everything(text.bytes()))
+    tagged_tasks(text, &full_text(text.bytes()))
 }
 
-fn tagged(text: &Text<'_>, seen: &str) -> Vec<Task> {
+fn tagged_tasks(text: &Text<'_>, visible: &str) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut at = 0;
-    while let Some(open) = find_task(seen, at) {
-        let Some(tag) = open_tag(seen, open, "task") else { break };
-        let next = find_task(seen, tag.end).unwrap_or(seen.len());
+    while let Some(open) = find_task(visible, at) {
+        let Some(tag) = open_tag(visible, open, "task") else { break };
+        let next = find_task(visible, tag.end).unwrap_or(visible.len());
         let close =
-            [close_tag(seen, tag.end..next, "task"), close_tag(seen, tag.end..next, "tasks")];
+            [close_tag(visible, tag.end..next, "task"), close_tag(visible, tag.end..next, "tasks")];
         let close = close.into_iter().flatten().min_by_key(|close| close.start);
         let (end, after) = close.map_or((next, next), |close| (close.start, close.end));
-        let elements = elements(text, seen, tag.end..end);
-        let attributes = attributes(&seen[open + "<task".len()..tag.end - 1]);
+        let elements = elements(text, visible, tag.end..end);
+        let attributes = attributes(&visible[open + "<task".len()..tag.end - 1]);
         let mut task =
             Task { attributes, elements, range: open..after, tagged: true, ..Task::default() };
         task.line = text.line_at(open) + 1;
@@ -121,23 +121,23 @@ fn tagged(text: &Text<'_>, seen: &str) -> Vec<Task> {
     tasks
 }
 
-/// Finds the next `<task` that opens a line, or follows another tag.
-fn find_task(seen: &str, from: usize) -> Option<usize> {
+/// Finds the next `<task` at the start of a line or directly after another tag.
+fn find_task(visible: &str, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
-        let open = at + seen.get(at..)?.find("<task")?;
-        let before = seen[..open].trim_end_matches([' ', '\t']).as_bytes().last();
+        let open = at + visible.get(at..)?.find("<task")?;
+        let before = visible[..open].trim_end_matches([' ', '\t']).as_bytes().last();
         let opens_line = before.is_none_or(|byte| matches!(byte, b'\n' | b'>'));
-        if opens_line && open_tag(seen, open, "task").is_some() {
+        if opens_line && open_tag(visible, open, "task").is_some() {
             return Some(open);
         }
         at = open + "<task".len();
     }
 }
 
-/// Returns the bytes of the opening tag at an offset, if it is of that name.
-fn open_tag(seen: &str, open: usize, name: &str) -> Option<Range<usize>> {
-    let rest = seen.get(open..)?.strip_prefix('<')?.strip_prefix(name)?;
+/// Returns the byte range of the opening tag at an offset, if it has that name.
+fn open_tag(visible: &str, open: usize, name: &str) -> Option<Range<usize>> {
+    let rest = visible.get(open..)?.strip_prefix('<')?.strip_prefix(name)?;
     if !rest.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace()) {
         return None;
     }
@@ -155,8 +155,8 @@ fn open_tag(seen: &str, open: usize, name: &str) -> Option<Range<usize>> {
 }
 
 /// Returns the bytes of the first closing tag of a name.
-fn close_tag(seen: &str, within: Range<usize>, name: &str) -> Option<Range<usize>> {
-    let text = seen.get(within.clone())?;
+fn close_tag(visible: &str, within: Range<usize>, name: &str) -> Option<Range<usize>> {
+    let text = visible.get(within.clone())?;
     let close = format!("</{name}");
     text.match_indices(&close).find_map(|(at, _)| {
         let rest = &text[at + close.len()..];
@@ -166,34 +166,35 @@ fn close_tag(seen: &str, within: Range<usize>, name: &str) -> Option<Range<usize
     })
 }
 
-/// Returns the content of the first element of a name.
-pub(super) fn element(seen: &str, within: Range<usize>, name: &str) -> Option<Range<usize>> {
-    let text = seen.get(within.clone())?;
+/// Returns the byte range of the content of the first element with a tag name.
+pub(super) fn element(visible: &str, within: Range<usize>, name: &str) -> Option<Range<usize>> {
+    let text = visible.get(within.clone())?;
     let open = format!("<{name}");
     let tag = text
         .match_indices(&open)
-        .find_map(|(at, _)| open_tag(seen, within.start + at, name))
+        .find_map(|(at, _)| open_tag(visible, within.start + at, name))
         .filter(|tag| tag.end <= within.end)?;
-    let close = close_tag(seen, tag.end..within.end, name)?;
+    let close = close_tag(visible, tag.end..within.end, name)?;
     Some(tag.end..close.start)
 }
 
-/// Reads the elements of a task; what stands in one is its text, tags and all.
-fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
+/// Reads the elements of a task. Tags inside an element are part of its text.
+fn elements(text: &Text<'_>, visible: &str, within: Range<usize>) -> Vec<TaskElement> {
     let mut found = Vec::new();
-    // Tags that are closed nowhere in the rest, so that nobody looks for that again.
+    // Tags without a closing tag in the rest of the task, so that each is searched only once.
     let mut unclosed: Vec<&str> = Vec::new();
     let mut at = within.start;
-    while let Some(offset) = seen[at..within.end].find('<') {
+    while let Some(offset) = visible[at..within.end].find('<') {
         let open = at + offset;
         at = open + 1;
-        let is_known = |tag: &&str| open_tag(seen, open, tag).is_some_and(|t| t.end <= within.end);
+        let is_known =
+            |tag: &&str| open_tag(visible, open, tag).is_some_and(|t| t.end <= within.end);
         let Some(tag) = TAGS.into_iter().find(is_known) else { continue };
-        let start = open_tag(seen, open, tag).map_or(at, |range| range.end);
-        // Without a closing tag only the line counts: the rest belongs to others.
-        let line_end = seen[start..within.end].find('\n').map_or(within.end, |n| start + n);
+        let start = open_tag(visible, open, tag).map_or(at, |range| range.end);
+        // Without a closing tag the element ends at its line; the rest belongs to other elements.
+        let line_end = visible[start..within.end].find('\n').map_or(within.end, |n| start + n);
         let is_open = unclosed.contains(&tag);
-        let close = if is_open { None } else { close_tag(seen, start..within.end, tag) };
+        let close = if is_open { None } else { close_tag(visible, start..within.end, tag) };
         if close.is_none() && !is_open {
             unclosed.push(tag);
         }
@@ -202,7 +203,7 @@ fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
         if tag == "verify" {
             let inner = IN_VERIFY
                 .into_iter()
-                .filter_map(|tag| Some(new_element(text, tag, element(seen, start..end, tag)?)));
+                .filter_map(|tag| Some(new_element(text, tag, element(visible, start..end, tag)?)));
             found.extend(inner);
         }
         at = after.max(start);
@@ -210,8 +211,8 @@ fn elements(text: &Text<'_>, seen: &str, within: Range<usize>) -> Vec<Element> {
     found
 }
 
-fn new_element(text: &Text<'_>, tag: &str, range: Range<usize>) -> Element {
-    Element { tag: tag.to_owned(), text: text.raw(range.clone()).trim().to_owned(), range }
+fn new_element(text: &Text<'_>, tag: &str, range: Range<usize>) -> TaskElement {
+    TaskElement { tag: tag.to_owned(), text: text.raw(range.clone()).trim().to_owned(), range }
 }
 
 /// Reads `a="b" c='d' e`.
@@ -239,13 +240,13 @@ fn attributes(mut rest: &str) -> Vec<(String, String)> {
     }
 }
 
-/// Finds `## Task 1: name` headings; each section is a task, its fields are the elements.
-fn headed(text: &Text<'_>) -> Vec<Task> {
+/// Finds `## Task 1: name` headings. Each section is a task and its fields are the elements.
+fn heading_tasks(text: &Text<'_>) -> Vec<Task> {
     let headings = heading::headings(text);
     let mut tasks = Vec::new();
     for (index, found) in headings.iter().enumerate() {
         let title = text.slice(found.text.clone());
-        let Some(name) = headed_name(title).filter(|_| (2..=4).contains(&found.level)) else {
+        let Some(name) = task_heading_name(title).filter(|_| (2..=4).contains(&found.level)) else {
             continue;
         };
         let last = heading::section_end(text, &headings, index);
@@ -254,7 +255,7 @@ fn headed(text: &Text<'_>) -> Vec<Task> {
         tasks.push(Task {
             name: name.to_owned(),
             attributes: Vec::new(),
-            elements: fields(text, found.line + 1..last),
+            elements: field_elements(text, found.line + 1..last),
             range: start..end,
             line: found.line + 1,
             tagged: false,
@@ -264,7 +265,7 @@ fn headed(text: &Text<'_>) -> Vec<Task> {
 }
 
 /// Reads `Task 1: name`, `Task 1.2 - name` and `Task 3`.
-fn headed_name(title: &str) -> Option<&str> {
+fn task_heading_name(title: &str) -> Option<&str> {
     let (word, rest) = title.split_at_checked("task".len())?;
     let rest = rest.trim_start();
     if !word.eq_ignore_ascii_case("task") || !rest.starts_with(|c: char| c.is_ascii_digit()) {
@@ -275,19 +276,19 @@ fn headed_name(title: &str) -> Option<&str> {
     Some(rest[number..].trim_start_matches([' ', ':', '-', '–', '—']).trim())
 }
 
-/// Reads `**Files:** …` and its like; a field runs to the next one.
-fn fields(text: &Text<'_>, lines: Range<usize>) -> Vec<Element> {
-    let known = lines.clone().filter_map(|line| {
+/// Reads fields such as `**Files:** …` as elements; each ends where the next field starts.
+fn field_elements(text: &Text<'_>, lines: Range<usize>) -> Vec<TaskElement> {
+    let labelled = lines.clone().filter_map(|line| {
         let field = field::field_at(text, line).filter(|field| field.bold)?;
         let name = text.slice(field.name.clone()).trim().to_ascii_lowercase();
         let tag = if name == "verification" { "verify" } else { name.as_str() };
-        let tag = TAGS.into_iter().find(|known| *known == tag)?;
+        let tag = TAGS.into_iter().find(|name| *name == tag)?;
         Some((line, tag, field.value.start))
     });
-    let known: Vec<_> = known.collect();
+    let labelled: Vec<_> = labelled.collect();
     let mut found = Vec::new();
-    for (index, (_, tag, start)) in known.iter().enumerate() {
-        let next = known.get(index + 1).map_or(lines.end, |(line, ..)| *line);
+    for (index, (_, tag, start)) in labelled.iter().enumerate() {
+        let next = labelled.get(index + 1).map_or(lines.end, |(line, ..)| *line);
         let end = text.lines().get(next).map_or(text.bytes().len(), |line| line.start);
         found.push(new_element(text, tag, *start..end.max(*start)));
     }

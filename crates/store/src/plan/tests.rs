@@ -1,4 +1,4 @@
-//! Plans in their dialects: the block, the dependencies, the tasks.
+//! Tests of reading plans in all dialects: frontmatter, dependencies, tasks, evidence.
 
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ Build the hull.
 ";
 
 #[test]
-fn reads_the_block() {
+fn reads_the_frontmatter() {
     let plan = parse(SAMPLE.as_bytes());
     assert_eq!(plan.phase.as_deref(), Some("03-hull"));
     assert_eq!(plan.plan.as_deref(), Some("02"));
@@ -127,7 +127,7 @@ fn reads_tasks_of_other_dialects() {
 }
 
 #[test]
-fn odd_values_are_as_good_as_absent() {
+fn invalid_values_count_as_absent() {
     for (wave, expected) in [("A", 1), ("N/A", 1), ("0", 1), ("\"3\"", 3), ("", 1)] {
         let plan = parse(format!("---\nwave: {wave}\n---\n").as_bytes());
         assert_eq!(plan.wave, expected, "{wave}");
@@ -146,7 +146,7 @@ fn resolves_dependencies_of_all_shapes() {
     let check = |value: &str, expected: &[Option<&str>]| {
         let plan = parse(format!("---\ndepends_on: {value}\n---\n").as_bytes());
         let found: Vec<_> =
-            plan.depends_on.iter().map(|mention| mention.resolve("03-hull", &ids)).collect();
+            plan.depends_on.iter().map(|reference| reference.resolve("03-hull", &ids)).collect();
         assert_eq!(found, expected, "{value}: {:?}", plan.depends_on);
     };
     check("[\"03-01\"]", &[Some("03-01")]);
@@ -183,17 +183,17 @@ fn corpus_plans_have_tasks() {
         checkpoints += plan.tasks.iter().filter(|task| task.is_checkpoint()).count();
         unnamed += plan.tasks.iter().filter(|task| task.name.is_empty()).count();
         problems += usize::from(!plan.problems.is_empty());
-        for mention in plan.depends_on.iter().filter(|mention| mention.plan.is_none()) {
+        for reference in plan.depends_on.iter().filter(|reference| reference.plan.is_none()) {
             prose += 1;
-            corpus::say(&format!("depends: {}", mention.text));
+            corpus::print_line(&format!("depends: {}", reference.text));
         }
     }
     let files = files.len();
-    corpus::say(&format!(
+    corpus::print_line(&format!(
         "plans: {files}, with tasks {with_tasks}, tasks {tasks} ({checkpoints} checkpoints, \
          {unnamed} unnamed), block problems {problems}, dependencies in prose {prose}"
     ));
-    corpus::say(&format!("without tasks: {without:?}"));
+    corpus::print_line(&format!("without tasks: {without:?}"));
     assert!(with_tasks * 10 >= files * 9);
 }
 
@@ -210,14 +210,14 @@ proptest! {
     #[test]
     fn no_dependency_makes_it_panic(text in "[0-9a-zP./\\-, é]{0,12}") {
         let plan = parse(format!("---\ndepends_on: [\"{text}\"]\n---\n").as_bytes());
-        for mention in plan.depends_on {
-            mention.resolve(&text, std::slice::from_ref(&text));
+        for reference in plan.depends_on {
+            reference.resolve(&text, std::slice::from_ref(&text));
         }
     }
 }
 
 #[test]
-fn what_proves_a_plan_is_told_from_what_describes_it() {
+fn changed_evidence_is_reported_and_changed_descriptions_are_not() {
     let text = "---\nfiles_modified: [a]\nmust_haves:\n  artifacts:\n    - path: a\n---\n\n\
                 <task>\n<name>One</name>\n<action>do</action>\n\
                 <verify><automated>test -e a</automated></verify>\n</task>\n";
@@ -225,13 +225,13 @@ fn what_proves_a_plan_is_told_from_what_describes_it() {
     for (old, new, wanted) in [
         ("<name>One", "<name>Two", None),
         ("<action>do", "<action>do it", None),
-        ("test -e a", "true", Some("the check of task 1 is another one")),
-        ("- path: a", "- path: b", Some("must_haves is another one")),
-        ("[a]", "[a, b]", Some("files_modified is another one")),
-        ("<task>", "<task></task>\n<task>", Some("it has 2 tasks, not 1")),
-        ("<task>", "<task type=\"checkpoint\">", Some("the check of task 1 is another one")),
+        ("test -e a", "true", Some("the check of task 1 was changed")),
+        ("- path: a", "- path: b", Some("must_haves was changed")),
+        ("[a]", "[a, b]", Some("files_modified was changed")),
+        ("<task>", "<task></task>\n<task>", Some("the number of tasks changed from 1 to 2")),
+        ("<task>", "<task type=\"checkpoint\">", Some("the check of task 1 was changed")),
     ] {
-        let altered = plan.altered(&parse(text.replacen(old, new, 1).as_bytes()));
-        assert_eq!(altered.as_deref(), wanted, "{new}");
+        let changed = plan.changed_evidence(&parse(text.replacen(old, new, 1).as_bytes()));
+        assert_eq!(changed.as_deref(), wanted, "{new}");
     }
 }

@@ -1,9 +1,9 @@
-//! Two directories become equal, and only that.
+//! Tests that a planning directory becomes equal to another one.
 
 use std::fs;
 use std::path::Path;
 
-use super::{mirror, missing_in};
+use super::{differing_files, mirror};
 use crate::project::Project;
 
 fn write(root: &Path, file: &str, text: &str) {
@@ -48,17 +48,17 @@ fn a_shared_directory_is_left_alone() {
 }
 
 #[test]
-fn files_that_only_one_side_has_are_named() {
+fn files_that_only_one_side_has_are_listed() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(from.path(), "a", "1");
     write(from.path(), "b", "2");
     write(to.path(), "a", "1");
-    let missing = missing_in(&from.path().join(".planning"), &to.path().join(".planning"));
+    let missing = differing_files(&from.path().join(".planning"), &to.path().join(".planning"));
     assert_eq!(missing.unwrap(), [Path::new("b")]);
 }
 
 #[test]
-fn empty_directories_are_made_too() {
+fn empty_directories_are_created_too() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::create_dir_all(from.path().join(".planning/phases/03-a")).unwrap();
     write(to.path(), "STATE.md", "x");
@@ -68,7 +68,7 @@ fn empty_directories_are_made_too() {
 }
 
 #[test]
-fn what_somebody_changes_meanwhile_is_copied_again() {
+fn files_that_change_during_the_copy_are_copied_again() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(from.path(), "A.md", "1");
     write(from.path(), "B.md", "1");
@@ -87,7 +87,7 @@ fn what_somebody_changes_meanwhile_is_copied_again() {
     assert_eq!(mirror(&source, &project, edits).unwrap(), Vec::<std::path::PathBuf>::new());
     assert_eq!(read(to.path(), "A.md").as_deref(), Some("2"));
     assert_eq!(read(to.path(), "B.md"), None);
-    // Who never stops is told of.
+    // A file that changes in every pass is returned.
     let never = |file: &Path| {
         asked.set(asked.get() + 1);
         write(from.path(), "A.md", &asked.get().to_string());

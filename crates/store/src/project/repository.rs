@@ -1,7 +1,7 @@
-//! Finds the git repository around a directory by reading its `.git`, without running git.
+//! Finds the git repository that contains a directory by reading `.git`, without running git.
 //!
-//! What git itself would not accept (a `.git` file that is garbage or points nowhere) is taken as
-//! an ordinary entry of an ordinary directory. Reads only; never writes into a repository.
+//! A `.git` entry that git would not accept, such as an invalid file or a dangling path, is
+//! ignored. Only reads; never writes into a repository.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,29 +9,29 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The longest `.git` or `commondir` file that is believed; a real one holds one path.
+/// The maximum size of a `.git` or `commondir` file; a valid one holds only a path.
 const POINTER_BYTES_MAX: u64 = 8192;
 
 /// A git repository as seen from one of its checkouts. All paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repository {
+pub struct GitRepository {
     /// The top of this checkout, or the repository itself when it is bare.
     pub top: PathBuf,
-    /// This checkout's own git directory.
+    /// The git directory of this checkout.
     pub git_dir: PathBuf,
     /// The git directory that all worktrees of the repository share.
     pub common_dir: PathBuf,
-    /// The top of the main worktree, when this checkout is a linked one and that can be told.
+    /// The top of the main worktree when this checkout is linked; `None` if it cannot be derived.
     pub main_top: Option<PathBuf>,
 }
 
-impl Repository {
+impl GitRepository {
     /// Finds the innermost repository that contains `dir`, an absolute path.
     pub fn find(dir: &Path) -> Option<Self> {
         dir.ancestors().find_map(|top| Self::at(top).or_else(|| Self::bare_at(top)))
     }
 
-    /// Reads the checkout whose top is `top`.
+    /// Reads the checkout at `top`; `None` when it has no valid `.git`.
     fn at(top: &Path) -> Option<Self> {
         let dot_git = top.join(".git");
         let kind = fs::metadata(&dot_git).ok()?;
@@ -43,7 +43,7 @@ impl Repository {
             return None;
         };
         let git_dir = fs::canonicalize(git_dir).ok()?;
-        // Every git directory has a HEAD; it may be a dangling symbolic link in very old ones.
+        // Every git directory has a HEAD; in very old ones it may be a dangling symbolic link.
         fs::symlink_metadata(git_dir.join("HEAD")).ok()?;
         let linked_to = read_pointer(&git_dir.join("commondir"))
             .and_then(|text| fs::canonicalize(git_dir.join(parse_path(&text)?)).ok());
@@ -52,9 +52,9 @@ impl Repository {
         Some(Self { top: top.to_path_buf(), git_dir, common_dir, main_top })
     }
 
-    /// Takes `dir` itself as a bare repository, if it looks like one.
+    /// Returns `dir` as a bare repository, if it looks like one.
     fn bare_at(dir: &Path) -> Option<Self> {
-        // Inside of `.git` the checkout around it is meant, not a repository of its own.
+        // A directory named `.git` belongs to the checkout that contains it.
         let bare = dir.file_name() != Some(OsStr::new(".git"))
             && dir.join("HEAD").is_file()
             && dir.join("objects").is_dir()
@@ -70,8 +70,8 @@ impl Repository {
 
 /// Returns the main worktree that belongs to a shared git directory.
 ///
-/// Only the usual layout says so by itself; bare repositories have no main worktree, and those of
-/// submodules name theirs in a configuration that is not read here.
+/// Works only for the usual layout. A bare repository has no main worktree, and a submodule's
+/// repository names its worktree in a configuration that is not read here.
 fn main_top_of(common_dir: &Path) -> Option<PathBuf> {
     (common_dir.file_name()? == ".git").then(|| common_dir.parent().map(Path::to_path_buf))?
 }
@@ -83,12 +83,12 @@ fn read_pointer(path: &Path) -> Option<Vec<u8>> {
     (text.len() as u64 <= POINTER_BYTES_MAX).then_some(text)
 }
 
-/// Reads the path out of a `.git` file: `gitdir: <path>`.
+/// Parses the path in a `.git` file: `gitdir: <path>`.
 fn parse_gitdir(text: &[u8]) -> Option<&Path> {
     parse_path(text.strip_prefix(b"gitdir:")?.trim_ascii_start())
 }
 
-/// Reads a path up to the end of the file, without the line end.
+/// Parses a path that fills the rest of a file, without the final line breaks.
 fn parse_path(text: &[u8]) -> Option<&Path> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
     Some(Path::new(OsStr::from_bytes(&text[..end])))

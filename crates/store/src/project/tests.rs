@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Makes files and directories below a fresh directory: `dir/` or `file=content`.
+/// Creates files and directories below a new directory: `dir/` or `file=content`.
 fn tree(entries: &[&str]) -> (TempDir, PathBuf) {
     let dir = TempDir::new().unwrap();
     let top = fs::canonicalize(dir.path()).unwrap();
@@ -23,7 +23,7 @@ fn tree(entries: &[&str]) -> (TempDir, PathBuf) {
     (dir, top)
 }
 
-/// Finds the project from `cwd`; says root and engine directory, or `none`.
+/// Finds the project from `cwd` and compares root and engine directory, or `none`.
 fn check(entries: &[&str], cwd: &str, expect: &str) {
     let (_dir, top) = tree(entries);
     let found = Project::find(&top.join(cwd)).map_or("none".to_owned(), |project| {
@@ -36,7 +36,7 @@ fn check(entries: &[&str], cwd: &str, expect: &str) {
 }
 
 /// A repository `r` and a linked worktree `w` of it.
-const LINKED: [&str; 4] = [
+const LINKED_WORKTREE: [&str; 4] = [
     "r/.git/HEAD=ref: refs/heads/main\n",
     "r/.git/worktrees/w/HEAD=ref: refs/heads/w\n",
     "r/.git/worktrees/w/commondir=../..\n",
@@ -44,11 +44,11 @@ const LINKED: [&str; 4] = [
 ];
 
 fn linked(more: &[&'static str]) -> Vec<&'static str> {
-    [&LINKED, more].concat()
+    [&LINKED_WORKTREE, more].concat()
 }
 
 #[test]
-fn outside_of_git_the_nearest_planned_directory_is_the_root() {
+fn outside_of_git_the_nearest_directory_with_planning_is_the_root() {
     check(&["p/.planning/", "p/a/b/"], "p/a/b", "p p/.planning/.mow");
     check(&["p/.planning/", "p/a/.planning/"], "p/a", "p/a p/a/.planning/.mow");
     check(&["p/.planning/phases/"], "p/.planning/phases", "p p/.planning/.mow");
@@ -56,7 +56,7 @@ fn outside_of_git_the_nearest_planned_directory_is_the_root() {
 }
 
 #[test]
-fn in_a_repository_the_engine_lives_in_the_git_directory() {
+fn in_a_repository_the_engine_directory_is_in_the_git_directory() {
     check(&["r/.git/HEAD=x", "r/.planning/", "r/a/"], "r/a", "r r/.git/mow");
     check(&["r/.git/HEAD=x", "r/a/.planning/", "r/a/b/"], "r/a/b", "r/a r/.git/mow");
     check(&["r/.git/HEAD=x", "r/.planning/", "r/.git/hooks/"], "r/.git/hooks", "r r/.git/mow");
@@ -69,7 +69,7 @@ fn the_search_ends_at_the_top_of_the_repository() {
 }
 
 #[test]
-fn a_linked_worktree_shares_the_engine_of_the_repository() {
+fn a_linked_worktree_shares_the_engine_directory_of_the_repository() {
     check(&linked(&["w/.planning/", "r/.planning/"]), "w", "w r/.git/mow main=r");
     check(&linked(&["w/a/", "r/.planning/"]), "w/a", "r r/.git/mow main=r");
     check(&linked(&["w/a/", "r/a/.planning/"]), "w/a", "r/a r/.git/mow main=r");
@@ -77,7 +77,7 @@ fn a_linked_worktree_shares_the_engine_of_the_repository() {
 }
 
 #[test]
-fn a_worktree_inside_the_main_one_is_still_its_own() {
+fn a_worktree_inside_the_main_worktree_has_its_own_root() {
     let entries = [
         "r/.git/HEAD=x",
         "r/.git/worktrees/p01/HEAD=x",
@@ -104,7 +104,7 @@ fn a_submodule_is_a_repository_of_its_own() {
 }
 
 #[test]
-fn a_worktree_of_a_bare_repository_has_no_main_one() {
+fn a_worktree_of_a_bare_repository_has_no_main_worktree() {
     let entries = [
         "b.git/HEAD=x",
         "b.git/objects/",
@@ -118,7 +118,7 @@ fn a_worktree_of_a_bare_repository_has_no_main_one() {
 }
 
 #[test]
-fn a_broken_git_entry_is_taken_as_no_repository() {
+fn a_broken_git_entry_is_ignored() {
     let long = format!("p/a/.git=gitdir: {}", "x".repeat(9000));
     for broken in [
         "p/a/.git=",
@@ -135,16 +135,16 @@ fn a_broken_git_entry_is_taken_as_no_repository() {
 }
 
 #[test]
-fn a_broken_commondir_leaves_the_worktree_alone() {
+fn a_worktree_with_a_broken_commondir_uses_its_own_git_directory() {
     for broken in ["", "../../nowhere", "\n"] {
         let broken = format!("r/.git/worktrees/w/commondir={broken}");
-        let entries = [&LINKED[..], &[broken.as_str(), "w/.planning/"]].concat();
+        let entries = [&LINKED_WORKTREE[..], &[broken.as_str(), "w/.planning/"]].concat();
         check(&entries, "w", "w r/.git/worktrees/w/mow");
     }
 }
 
 #[test]
-fn a_directory_that_is_gone_is_an_error() {
+fn a_missing_directory_is_an_error() {
     let (_dir, top) = tree(&["p/file="]);
     for cwd in ["gone", "p/file", "p/file/x"] {
         let error = Project::find(&top.join(cwd)).unwrap_err();
@@ -153,7 +153,7 @@ fn a_directory_that_is_gone_is_an_error() {
 }
 
 #[test]
-fn an_unplanned_directory_can_be_taken_as_it_is() {
+fn a_directory_without_planning_can_be_used_as_root() {
     let (_dir, top) = tree(&["a/", "r/.git/HEAD=x"]);
     let project = Project::find_or_cwd(&top.join("a")).unwrap();
     assert_eq!((project.planned, &project.root), (false, &top.join("a")));
@@ -177,7 +177,7 @@ fn names_that_are_not_utf8_are_kept() {
 }
 
 #[test]
-fn one_planning_directory_has_one_lock() {
+fn each_planning_directory_has_one_lock() {
     let entries = linked(&["w/.planning/", "r/.planning/", "r/a/"]);
     let (_dir, top) = tree(&entries);
     let lock = |cwd: &str| Project::find(&top.join(cwd)).unwrap().lock_path();
@@ -196,7 +196,7 @@ fn the_name_of_a_lock_never_changes() {
 }
 
 #[test]
-fn what_worktrees_share_lies_in_the_main_one() {
+fn shared_files_are_in_the_main_worktree() {
     let check = |more: &[&'static str], cwd: &str, expect: &str| {
         let (_dir, top) = tree(&linked(more));
         let project = Project::find_or_cwd(&top.join(cwd)).unwrap();
@@ -223,7 +223,7 @@ fn each_project_of_a_repository_has_a_tag_of_its_own_that_all_worktrees_share() 
     ]));
     let tag = |cwd: &str| Project::find_or_cwd(&top.join(cwd)).unwrap().tag();
     assert_eq!((tag("r"), tag("r/plain"), tag("w")), (String::new(), String::new(), String::new()));
-    // These names are on disk: they never change.
+    // Existing runs and locks have these names, so they must never change.
     assert_eq!(tag("r/a/b"), "a-b-e620c319");
     assert_eq!(tag("w/a/b"), tag("r/a/b"));
     assert_ne!(tag("r/a-b"), tag("r/a/b"));

@@ -1,4 +1,4 @@
-//! Requirements read in their dialects and marked without harm.
+//! Tests of parsing requirements and marking them as complete.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn reads_items_with_and_without_boxes() {
 }
 
 #[test]
-fn marks_boxes_and_rows_of_the_id_alone() {
+fn only_boxes_and_rows_of_the_id_are_marked() {
     let (after, marked) = mark_complete(SAMPLE.as_bytes(), &["sail-01", "SAIL-02", "SAIL-99"]);
     let expected = SAMPLE
         .replacen("- [ ] **SAIL-01**: Hoist", "- [x] **SAIL-01**: Hoist", 1)
@@ -72,15 +72,15 @@ fn marks_boxes_and_rows_of_the_id_alone() {
 }
 
 #[test]
-fn says_what_was_complete_before() {
+fn requirements_that_were_complete_before_are_reported() {
     let (first, _) = mark_complete(SAMPLE.as_bytes(), &["SAIL-01", "SAIL-02"]);
     let (second, marked) = mark_complete(&first, &["SAIL-01", "SAIL-02", "sail-02"]);
     assert_eq!(second, first);
-    assert_eq!(marked.already, ["SAIL-01", "SAIL-02"]);
+    assert_eq!(marked.already_complete, ["SAIL-01", "SAIL-02"]);
 }
 
 #[test]
-fn an_id_is_no_pattern() {
+fn an_id_is_not_a_pattern() {
     let file = b"- [ ] **AUTH-01**: a\n- [ ] **A.+-01**: b\n- [ ] **AUTH-011**: c\n";
     let (after, marked) = mark_complete(file, &["A.+-01", "AUTH-.1", "("]);
     assert_eq!(after, b"- [ ] **AUTH-01**: a\n- [x] **A.+-01**: b\n- [ ] **AUTH-011**: c\n");
@@ -165,8 +165,12 @@ fn corpus_files_have_requirements() {
         assert_eq!(again.0, after, "{path}");
         assert!(
             again.1.marked.is_empty()
-                && marked.marked.len() == again.1.already.len() - marked.already.len()
+                && marked.marked.len()
+                    == again.1.already_complete.len() - marked.already_complete.len()
         );
     }
-    corpus::say(&format!("requirements: {} files, {items} items, empty: {empty:?}", files.len()));
+    corpus::print_line(&format!(
+        "requirements: {} files, {items} items, empty: {empty:?}",
+        files.len()
+    ));
 }

@@ -1,82 +1,93 @@
-//! What the roadmap says about one phase: the text of its section and the fields in it.
+//! Looks up one phase in the roadmap: the text of its section, its fields, and the phase after it.
 
 use mow_core::phase::PhaseNumber;
 
-use super::declare::{self, Declaration, Kind, Outline};
-use super::gather::{self, Group, Milestones};
-use super::mention;
-use super::section::{self, Section};
+use super::declarations::{self, Declaration, DeclarationKind, Outline};
+use super::phase_groups::{self, MilestoneIndex, PhaseGroup};
+use super::phase_label;
+use super::phase_section::{self, PhaseSection};
 use crate::text::Text;
 use crate::text::field::{field_at, same_name};
 use crate::text::list::item_at;
 
 /// The section of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Details {
-    /// The name as the heading has it, remarks such as `(INSERTED)` included.
+pub struct PhaseDescription {
+    /// Name in the heading, including remarks such as `(INSERTED)`.
     pub name: String,
-    /// The goal as written.
+    /// Goal as written; `None` if the section has none.
     pub goal: Option<String>,
-    /// The numbered lines below `Success Criteria`, numbers taken off.
+    /// Numbered lines below `Success Criteria`, without their numbers.
     pub success_criteria: Vec<String>,
-    /// The ids of its `Requirements` field.
+    /// Ids in the `Requirements` field.
     pub requirements: Vec<String>,
-    /// The whole section from its heading on, as it stands in the file.
+    /// Full text of the section including its heading, with `
+    /// ` line endings.
     pub section: String,
 }
 
-/// What a roadmap knows of a phase.
+/// The result of looking up a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// It has a section.
-    Found(Details),
-    /// Only the summary list names it.
+pub enum PhaseLookup {
+    /// The phase has a section.
+    Found(PhaseDescription),
+    /// Only the summary list names the phase.
     ListedOnly {
-        /// Its name there.
+        /// Name in the summary list.
         name: String,
     },
-    /// Neither does.
+    /// Neither a section nor the summary list names the phase.
     Missing,
 }
 
-/// Finds a phase's section.
-pub fn details(bytes: &[u8], number: &PhaseNumber) -> Lookup {
+/// Looks up the section of a phase.
+pub fn describe_phase(bytes: &[u8], number: &PhaseNumber) -> PhaseLookup {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
-    let groups = gather::groups(&Milestones::new(&outline), declare::declarations(&outline));
-    let Some(group) = open_group(&outline, &groups, number) else { return Lookup::Missing };
-    if let Some(heading) = group.of_kind(Kind::Heading).next() {
-        return Lookup::Found(read(&outline, heading));
+    let groups = phase_groups::group_by_phase(
+        &MilestoneIndex::new(&outline),
+        declarations::find_declarations(&outline),
+    );
+    let Some(group) = find_open_phase(&outline, &groups, number) else {
+        return PhaseLookup::Missing;
+    };
+    if let Some(heading) = group.of_kind(DeclarationKind::Heading).next() {
+        return PhaseLookup::Found(read(&outline, heading));
     }
-    let listed = group.of_kind(Kind::Checklist).find(|place| place.bold);
-    listed.map_or(Lookup::Missing, |place| Lookup::ListedOnly { name: place.name.to_string() })
+    let listed = group.of_kind(DeclarationKind::Checklist).find(|declaration| declaration.bold);
+    listed.map_or(PhaseLookup::Missing, |declaration| PhaseLookup::ListedOnly {
+        name: declaration.name.to_string(),
+    })
 }
 
-/// Returns the phase with a number: where numbering starts over, one that is not folded away and
-/// not done before the others.
-pub(super) fn open_group<'a>(
+/// Returns the phase with a number. If numbering starts over, a phase that is neither collapsed nor
+/// done is preferred.
+pub(crate) fn find_open_phase<'a>(
     outline: &Outline<'_>,
-    groups: &'a [Group<'a>],
+    groups: &'a [PhaseGroup<'a>],
     number: &PhaseNumber,
-) -> Option<&'a Group<'a>> {
-    let done = |group: &Group| group.places.iter().any(|place| place.done == Some(true));
+) -> Option<&'a PhaseGroup<'a>> {
+    let done = |group: &PhaseGroup| {
+        group.declarations.iter().any(|declaration| declaration.done == Some(true))
+    };
     let same = groups.iter().filter(|group| group.number == *number);
-    same.min_by_key(|group| (outline.fold_at(group.best().line).is_some(), done(group)))
+    same.min_by_key(|group| (outline.collapsed_at(group.best().line).is_some(), done(group)))
 }
 
-fn read(outline: &Outline<'_>, heading: &Declaration) -> Details {
+fn read(outline: &Outline<'_>, heading: &Declaration) -> PhaseDescription {
     let text = outline.text;
-    let lines = section::lines_below(outline, heading.line);
+    let lines = phase_section::lines_below(outline, heading.line);
     let start = text.lines()[heading.line].start;
     let end = text.lines().get(lines.end).map_or(text.bytes().len(), |line| line.start);
-    let title = mention::named(text.line(heading.line).trim_start_matches(['#', ' ', '\t']));
+    let title =
+        phase_label::parse_label(text.line(heading.line).trim_start_matches(['#', ' ', '\t']));
     let mut fields = lines.clone().filter_map(|line| field_at(text, line));
     let criteria =
         fields.find(|field| same_name(text.slice(field.name.clone()).trim(), "Success Criteria"));
     let criteria = criteria.map(|field| field.line + 1..lines.end);
-    let section = Section::new(outline, heading.line);
-    Details {
-        name: title.map_or_else(|| heading.name.clone(), |mention| mention.title).into_owned(),
+    let section = PhaseSection::new(outline, heading.line);
+    PhaseDescription {
+        name: title.map_or_else(|| heading.name.clone(), |label| label.title).into_owned(),
         goal: section.goal(),
         success_criteria: criteria.map(|lines| numbered(text, lines)).unwrap_or_default(),
         requirements: section.requirements().unwrap_or_default(),
@@ -84,7 +95,7 @@ fn read(outline: &Outline<'_>, heading: &Declaration) -> Details {
     }
 }
 
-/// Reads numbered lines up to the next field.
+/// Reads the numbered lines up to the next field.
 fn numbered(text: &Text<'_>, lines: std::ops::Range<usize>) -> Vec<String> {
     let mut found = Vec::new();
     for line in lines {
@@ -103,55 +114,65 @@ fn numbered(text: &Text<'_>, lines: std::ops::Range<usize>) -> Vec<String> {
     found
 }
 
-/// Returns the phase that follows another: in the roadmap or on disk, within the same milestone.
+/// Returns the phase after `number`, in the roadmap or on disk, within the same milestone.
 ///
-/// Shipped phases that are folded away and the backlog are none.
-pub fn successor(
+/// Collapsed phases, which have shipped, and backlog phases are skipped.
+pub fn next_phase(
     bytes: &[u8],
     number: &PhaseNumber,
     on_disk: &[PhaseNumber],
 ) -> Option<PhaseNumber> {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
-    let milestones = Milestones::new(&outline);
-    let groups = gather::groups(&milestones, declare::declarations(&outline));
-    let own = open_group(&outline, &groups, number);
-    let elsewhere = |other: &PhaseNumber| {
-        let (Some(own), Some(other)) = (own, open_group(&outline, &groups, other)) else {
+    let milestones = MilestoneIndex::new(&outline);
+    let groups =
+        phase_groups::group_by_phase(&milestones, declarations::find_declarations(&outline));
+    let own = find_open_phase(&outline, &groups, number);
+    let is_elsewhere = |other: &PhaseNumber| {
+        let (Some(own), Some(other)) = (own, find_open_phase(&outline, &groups, other)) else {
             return false;
         };
         own.block != other.block || in_other_milestone(&milestones, own, other)
     };
     let declared = groups.iter().filter(|group| {
-        group.best().kind != Kind::Bullet && outline.fold_at(group.best().line).is_none()
+        group.best().kind != DeclarationKind::Bullet
+            && outline.collapsed_at(group.best().line).is_none()
     });
     let declared = declared.map(|group| &group.number);
-    let behind = declared
+    let later = declared
         .chain(on_disk)
-        .filter(|other| *other > number && !other.is_backlog() && !elsewhere(other));
-    behind.min().copied()
+        .filter(|other| *other > number && !other.is_backlog() && !is_elsewhere(other));
+    later.min().copied()
 }
 
-/// Two phases are in different milestones when their boxes stand under different headings, or
-/// their rows name different ones. Sections tell nothing: they often stand all in one place.
-fn in_other_milestone(milestones: &Milestones, one: &Group, other: &Group) -> bool {
-    let of_box =
-        |group: &Group| group.of_kind(Kind::Checklist).find_map(|place| milestones.at(place.line));
-    let of_row = |group: &Group| {
-        group.of_kind(Kind::Table).find_map(|place| place.milestone.as_deref().map(str::to_owned))
+/// Returns whether two phases are in different milestones.
+///
+/// They are if their checkboxes are under different headings or their rows name different
+/// milestones. Sections prove nothing, because they often stand all in one part of the file.
+fn in_other_milestone(milestones: &MilestoneIndex, one: &PhaseGroup, other: &PhaseGroup) -> bool {
+    let of_box = |group: &PhaseGroup| {
+        group
+            .of_kind(DeclarationKind::Checklist)
+            .find_map(|declaration| milestones.at(declaration.line))
+    };
+    let of_row = |group: &PhaseGroup| {
+        group
+            .of_kind(DeclarationKind::Table)
+            .find_map(|declaration| declaration.milestone.as_deref().map(str::to_owned))
     };
     of_box(one).zip(of_box(other)).is_some_and(|(one, other)| one != other)
         || of_row(one).zip(of_row(other)).is_some_and(|(one, other)| one != other)
 }
 
 /// Returns whether the roadmap writes its numbers with a leading zero: `Phase 03`.
-pub(super) fn is_padded(groups: &[Group]) -> bool {
-    let mut headings = groups.iter().flat_map(|group| &group.places);
-    headings.any(|place| place.written.starts_with('0') && place.number.major() > 0)
+pub(crate) fn uses_padded_numbers(groups: &[PhaseGroup]) -> bool {
+    let mut headings = groups.iter().flat_map(|group| &group.declarations);
+    headings
+        .any(|declaration| declaration.written.starts_with('0') && declaration.number.major() > 0)
 }
 
-/// Writes a number in a roadmap's own style.
-pub(super) fn styled(number: &PhaseNumber, padded: bool) -> String {
+/// Formats a number in the roadmap's style, padded or not.
+pub(crate) fn format_number(number: &PhaseNumber, padded: bool) -> String {
     if padded { number.padded() } else { number.to_string() }
 }
 

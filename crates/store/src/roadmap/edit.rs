@@ -1,12 +1,8 @@
-//! Edits of ROADMAP.md: progress, new phases, removed phases.
+//! Writes the progress of a phase into ROADMAP.md.
 //!
-//! An edit touches the places that declare a phase (its heading's section, its box, its rows) and
-//! the fields that refer to it; all other bytes stay. Start with [`set_progress`], [`insert`] and
-//! [`remove`].
+//! An edit changes only the lines that declare the phase: its section, its checkbox and its rows.
+//! All other bytes stay unchanged. Start with [`set_progress`].
 
-mod insert;
-mod remove;
-mod renumber;
 #[cfg(test)]
 mod tests;
 
@@ -14,68 +10,71 @@ use std::ops::Range;
 
 use mow_core::phase::PhaseNumber;
 
-use super::declare::{self, DATE_COLUMNS, Declaration, Kind, Outline, STATUS_COLUMNS};
-use super::details::open_group;
-use super::gather::{self, Group};
-use super::{mention, section};
+use super::declarations::{
+    self, DATE_COLUMNS, Declaration, DeclarationKind, Outline, STATUS_COLUMNS,
+};
+use super::details::find_open_phase;
+use super::phase_groups::{self, PhaseGroup};
+use super::{phase_label, phase_section};
 use crate::text::Text;
 use crate::text::field::find_field;
 use crate::text::list::item_at;
 use crate::text::splice::{self, Splice};
-use crate::text::table::{Row, Table, tables};
+use crate::text::table::{Table, TableRow, tables};
 
-pub use insert::{NewPhase, highest, insert};
-pub use remove::{Ambiguous, remove};
+/// Names of columns that count plans.
+pub(crate) const PLANS_COLUMNS: &[&str] =
+    &["Plans Complete", "Plans", "Plans Completed", "Plans Done"];
 
-/// Columns that count plans.
-const PLANS_COLUMNS: &[&str] = &["Plans Complete", "Plans", "Plans Completed", "Plans Done"];
-
-/// A status is written as wide as the longest of its words.
+/// Width to which a status is padded: that of the longest status word.
 const STATUS_WIDTH: usize = 11;
 
-/// How far a phase is, as the roadmap shows it.
+/// The progress of a phase as the roadmap shows it.
 #[derive(Clone, Debug)]
-pub struct Progress<'a> {
-    /// Plans done and in all for the progress row, such as `1/2`; `None` leaves the cell.
+pub struct RoadmapProgress<'a> {
+    /// Completed and total plans for the progress row, such as `1/2`; `None` keeps the cell.
     pub plans: Option<&'a str>,
-    /// The word for the progress row.
+    /// Status for the progress row.
     pub status: &'a str,
-    /// The value of the section's `Plans` field.
+    /// Value of the section's `Plans` field.
     pub section_plans: &'a str,
-    /// The day it was completed; also ticks the box.
+    /// Date of completion. If set, the checkbox is ticked too.
     pub completed: Option<&'a str>,
 }
 
-/// A roadmap with its phases, ready to be edited.
-struct Draft<'a> {
-    text: &'a Text<'a>,
-    outline: &'a Outline<'a>,
-    groups: Vec<Group<'a>>,
-    tables: Vec<Table>,
+/// A parsed roadmap with the structures that edits need.
+pub(crate) struct RoadmapEditor<'a> {
+    pub(crate) text: &'a Text<'a>,
+    pub(crate) outline: &'a Outline<'a>,
+    pub(crate) groups: Vec<PhaseGroup<'a>>,
+    pub(crate) tables: Vec<Table>,
 }
 
-impl<'a> Draft<'a> {
-    fn new(outline: &'a Outline<'a>) -> Self {
+impl<'a> RoadmapEditor<'a> {
+    pub(crate) fn new(outline: &'a Outline<'a>) -> Self {
         let text = outline.text;
-        let groups =
-            gather::groups(&gather::Milestones::new(outline), declare::declarations(outline));
+        let groups = phase_groups::group_by_phase(
+            &phase_groups::MilestoneIndex::new(outline),
+            declarations::find_declarations(outline),
+        );
         Self { text, outline, groups, tables: tables(text, 0..text.lines().len()) }
     }
 
-    /// Returns the table and the row that stand at a line.
-    fn row(&self, line: usize) -> Option<(&Table, &Row)> {
+    /// Returns the table and the row at a line.
+    pub(crate) fn row(&self, line: usize) -> Option<(&Table, &TableRow)> {
         self.tables.iter().find_map(|table| {
             table.rows.iter().find(|row| row.line == line).map(|row| (table, row))
         })
     }
 
-    /// Returns the lines of a phase's section that are its own: what a fold or a rule sets off at
-    /// the end of the last section belongs to the document.
-    fn own_lines(&self, heading: usize) -> Range<usize> {
-        let lines = section::lines_below(self.outline, heading);
+    /// Returns the lines of a phase's own section. The section ends before a collapsed block, or
+    /// before a rule (`---`) after the last section, because those belong to the document.
+    pub(crate) fn own_lines(&self, heading: usize) -> Range<usize> {
+        let lines = phase_section::lines_below(self.outline, heading);
         let next = self.outline.headings.iter().find(|next| next.line == lines.end);
-        let before_phase =
-            next.is_some_and(|next| mention::named(self.text.slice(next.text.clone())).is_some());
+        let before_phase = next.is_some_and(|next| {
+            phase_label::parse_label(self.text.slice(next.text.clone())).is_some()
+        });
         let is_end = |line: &usize| {
             let content = self.text.line(*line).trim_start().to_ascii_lowercase();
             content.starts_with("<details")
@@ -85,15 +84,15 @@ impl<'a> Draft<'a> {
         lines.start..lines.clone().find(is_end).unwrap_or(lines.end)
     }
 
-    /// Returns the last line before another that is not blank.
-    fn last_filled(&self, lines: Range<usize>) -> Option<usize> {
+    /// Returns the last line in a range that is not blank.
+    pub(crate) fn last_filled(&self, lines: Range<usize>) -> Option<usize> {
         lines.rev().find(|line| {
             !self.text.bytes()[self.text.lines()[*line].range()].trim_ascii().is_empty()
         })
     }
 
-    /// Returns the lines of a list item: its own and the indented ones that go on with it.
-    fn item_lines(&self, line: usize) -> Range<usize> {
+    /// Returns the lines of a list item, including the indented lines that continue it.
+    pub(crate) fn item_lines(&self, line: usize) -> Range<usize> {
         let indent = item_at(self.text, line).map_or(0, |item| item.indent);
         let goes_on = |next: &usize| {
             let content = self.text.line(*next);
@@ -104,58 +103,67 @@ impl<'a> Draft<'a> {
         line..(line + 1..all).take_while(goes_on).last().unwrap_or(line) + 1
     }
 
-    /// Returns the bytes of whole lines.
-    fn bytes_of(&self, lines: &Range<usize>) -> Range<usize> {
+    /// Returns the byte range of whole lines.
+    pub(crate) fn bytes_of(&self, lines: &Range<usize>) -> Range<usize> {
         let all = self.text.bytes().len();
         let start = |line: usize| self.text.lines().get(line).map_or(all, |line| line.start);
         start(lines.start)..start(lines.end)
     }
 }
 
-/// Writes how far a phase is: progress row, plans of its section, and its box when it is complete.
+/// Writes the progress of a phase: its progress row, the `Plans` field of its section and, if it is
+/// complete, its checkbox.
 ///
-/// A roadmap that shows none of these stays as it is.
-pub fn set_progress(bytes: &[u8], number: &PhaseNumber, progress: &Progress<'_>) -> Vec<u8> {
+/// A roadmap that has none of these stays unchanged.
+pub fn set_progress(bytes: &[u8], number: &PhaseNumber, progress: &RoadmapProgress<'_>) -> Vec<u8> {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
-    let draft = Draft::new(&outline);
-    let Some(group) = open_group(&outline, &draft.groups, number) else { return bytes.to_vec() };
+    let editor = RoadmapEditor::new(&outline);
+    let Some(group) = find_open_phase(&outline, &editor.groups, number) else {
+        return bytes.to_vec();
+    };
     let mut splices = Vec::new();
-    for place in &group.places {
-        match (place.kind, progress.completed) {
-            (Kind::Heading, _) => {
-                let lines = section::lines_below(&outline, place.line);
+    for declaration in &group.declarations {
+        match (declaration.kind, progress.completed) {
+            (DeclarationKind::Heading, _) => {
+                let lines = phase_section::lines_below(&outline, declaration.line);
                 let field = find_field(&text, lines, "Plans", true);
                 splices.extend(field.map(|field| field.set(&text, progress.section_plans)));
             }
-            (Kind::Checklist, Some(today)) => splices.extend(tick(&text, place.line, today)),
-            (Kind::Table, _) => splices.extend(set_row(&draft, place, progress)),
+            (DeclarationKind::Checklist, Some(today)) => {
+                splices.extend(tick(&text, declaration.line, today));
+            }
+            (DeclarationKind::Table, _) => splices.extend(set_row(&editor, declaration, progress)),
             _ => {}
         }
     }
     splice::apply(bytes, splices)
 }
 
-/// Ticks a box and says when; a ticked one stays.
+/// Returns the edits that tick a checkbox and add the date; a ticked checkbox stays unchanged.
 fn tick(text: &Text<'_>, line: usize, today: &str) -> Vec<Splice> {
     let Some(item) = item_at(text, line).filter(|item| item.done() == Some(false)) else {
         return Vec::new();
     };
-    let place = text.lines()[line];
-    let content = text.bytes()[place.range()].trim_ascii_end();
-    let said = String::from_utf8_lossy(content).to_lowercase().contains("(completed ");
-    let mut splices = vec![Splice::replace(item.tick_at, "x")];
-    if !said {
-        let end = place.start + content.len();
+    let span = text.lines()[line];
+    let content = text.bytes()[span.range()].trim_ascii_end();
+    let is_dated = String::from_utf8_lossy(content).to_lowercase().contains("(completed ");
+    let mut splices = vec![Splice::replace(item.checkbox_range, "x")];
+    if !is_dated {
+        let end = span.start + content.len();
         splices.push(Splice::insert(end, format!(" (completed {today})")));
     }
     splices
 }
 
-/// Changes the cells of a progress row, each found by the name of its column.
-fn set_row(draft: &Draft<'_>, place: &Declaration, progress: &Progress<'_>) -> Vec<Splice> {
-    let Some((table, row)) = draft.row(place.line) else { return Vec::new() };
-    let text = draft.text;
+/// Returns the edits of a progress row; each cell is found by its column name.
+fn set_row(
+    editor: &RoadmapEditor<'_>,
+    declaration: &Declaration,
+    progress: &RoadmapProgress<'_>,
+) -> Vec<Splice> {
+    let Some((table, row)) = editor.row(declaration.line) else { return Vec::new() };
+    let text = editor.text;
     let column = |names: &[&str]| table.column(text, names);
     let (plans, date) = (column(PLANS_COLUMNS), column(DATE_COLUMNS));
     let Some(status) = column(STATUS_COLUMNS).filter(|_| plans.is_some() || date.is_some()) else {

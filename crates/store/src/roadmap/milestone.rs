@@ -1,40 +1,40 @@
-//! The milestone a roadmap is working on, and the phases listed under its heading.
+//! Finds the current milestone of a roadmap and the phases listed under its heading.
 //!
-//! A milestone is named by a heading (`### 🚧 v1.1 Name (In Progress)`), by an item of a list
-//! (`- ✅ **v1.0 MVP** - Phases 1-4`) or by the summary of a fold. All lines with one version speak
-//! of one milestone: one that says "in progress" makes it the current one.
+//! A milestone is named by a heading (`### 🚧 v1.1 Name (In Progress)`), by a list item (`- ✅ **v1.0
+//! MVP** - Phases 1-4`) or by the summary of a collapsed block. All lines with one version describe
+//! one milestone. A line that says "in progress" makes it the current one.
 
 use mow_core::phase::PhaseNumber;
 
-use super::declare::{self, Kind, Outline};
-use super::{mention, verdict};
+use super::declarations::{self, DeclarationKind, Outline};
+use super::{completion_words, phase_label};
 use crate::text::Text;
 use crate::text::heading::section_end;
-use crate::text::inline::plain;
+use crate::text::inline::strip_markup;
 
-/// The milestone that is worked on.
+/// The milestone that the project works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentMilestone {
-    /// The version, such as `v1.2`; `v1.0` where the roadmap names none.
+    /// Version, such as `v1.2`; `v1.0` if the roadmap names none.
     pub version: String,
-    /// Its name; `milestone` where the roadmap has none.
+    /// Name; `milestone` if the roadmap has none.
     pub name: String,
 }
 
 /// A phase in the checklist of the milestone that is in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedPhase {
-    /// Its number.
+    /// Phase number.
     pub number: PhaseNumber,
-    /// Its number as written.
+    /// Phase number as written.
     pub written: String,
-    /// Its name.
+    /// Phase name.
     pub name: String,
-    /// Whether its box is ticked.
+    /// Whether the checkbox is ticked.
     pub done: bool,
 }
 
-/// Words that may stand before the version on the line of a milestone.
+/// Words that may stand before the version on a milestone's line.
 const LEADING: &[&str] = &[
     "milestone",
     "current",
@@ -58,21 +58,21 @@ const ENDED: &[&str] = &["shipped", "closed", "archived", "released", "completed
 const UNDER_WAY_SIGNS: &[char] = &['🚧', '🔄'];
 
 /// A line that names a milestone.
-struct Named {
+struct MilestoneLine {
     version: String,
     name: String,
-    /// Whether nothing but words about milestones stands before the version.
-    strong: bool,
+    /// Whether only words about milestones stand before the version.
+    is_definite: bool,
     under_way: bool,
     ended: bool,
 }
 
-/// Returns the milestone that is in progress, else the first that has not shipped, else the last.
+/// Returns the milestone in progress, else the first that has not shipped, else the newest.
 pub fn current_milestone(bytes: &[u8]) -> CurrentMilestone {
     let text = Text::new(bytes);
     let mut lines = named_lines(&Outline::new(&text));
-    if lines.iter().any(|line| line.strong) {
-        lines.retain(|line| line.strong);
+    if lines.iter().any(|line| line.is_definite) {
+        lines.retain(|line| line.is_definite);
     }
     let has_ended = |version: &str| lines.iter().any(|line| line.ended && line.version == version);
     let chosen = lines
@@ -84,7 +84,7 @@ pub fn current_milestone(bytes: &[u8]) -> CurrentMilestone {
         let version = super::version(text.visible()).unwrap_or_else(|| "v1.0".to_owned());
         return CurrentMilestone { version, name: "milestone".to_owned() };
     };
-    // The chosen line names it; where it does not, another line with the version may.
+    // If the chosen line has no name, another line with the same version may have one.
     let same = lines.iter().filter(|line| line.version == chosen.version);
     let mut names = std::iter::once(chosen).chain(same).map(|line| &line.name);
     let name = names.find(|name| !name.is_empty()).cloned();
@@ -96,62 +96,69 @@ pub fn current_milestone(bytes: &[u8]) -> CurrentMilestone {
 
 /// Returns the bold checklist below the heading of the milestone in progress.
 ///
-/// The list ends at the next heading of the same or a higher level. `None` without such a heading.
+/// The list ends at the next heading of the same or a higher level. `None` if no heading names a
+/// milestone in progress.
 pub fn phases_in_progress(bytes: &[u8]) -> Option<Vec<ListedPhase>> {
     let text = Text::new(bytes);
     let outline = Outline::new(&text);
     let index = outline.headings.iter().position(|heading| {
         let title = text.slice(heading.text.clone());
-        heading.level >= 2 && parse_line(title).is_some_and(|line| line.under_way && line.strong)
+        heading.level >= 2
+            && parse_line(title).is_some_and(|line| line.under_way && line.is_definite)
     })?;
     let start = outline.headings[index].line;
     let lines = start..section_end(&text, &outline.headings, index);
-    let listed = declare::declarations(&outline)
-        .into_iter()
-        .filter(|place| place.kind == Kind::Checklist && place.bold && lines.contains(&place.line));
-    let phases = listed.map(|place| ListedPhase {
-        number: place.number,
-        written: place.written.into_owned(),
-        name: place.name.into_owned(),
-        done: place.done == Some(true),
+    let listed = declarations::find_declarations(&outline).into_iter().filter(|declaration| {
+        declaration.kind == DeclarationKind::Checklist
+            && declaration.bold
+            && lines.contains(&declaration.line)
+    });
+    let phases = listed.map(|declaration| ListedPhase {
+        number: declaration.number,
+        written: declaration.written.into_owned(),
+        name: declaration.name.into_owned(),
+        done: declaration.done == Some(true),
     });
     Some(phases.collect())
 }
 
-fn named_lines(outline: &Outline<'_>) -> Vec<Named> {
+fn named_lines(outline: &Outline<'_>) -> Vec<MilestoneLine> {
     let text = outline.text;
-    let mut found: Vec<(usize, Named)> = Vec::new();
+    let mut found: Vec<(usize, MilestoneLine)> = Vec::new();
     for heading in &outline.headings {
         let title = text.slice(heading.text.clone());
-        if mention::named(title).is_none() {
+        if phase_label::parse_label(title).is_none() {
             found.extend(parse_line(title).map(|line| (heading.line, line)));
         }
     }
     for (line, item) in outline.items(0..text.lines().len()) {
         let content = text.slice(item.text.clone());
-        let named = parse_line(content).filter(|named| named.strong && item.indent < 2);
-        if let Some(mut named) = named.filter(|_| is_marked(content, item.tick)) {
+        let named = parse_line(content).filter(|named| named.is_definite && item.indent < 2);
+        if let Some(mut named) = named.filter(|_| is_marked(content, item.checkbox)) {
             named.ended |= item.done() == Some(true);
             found.push((*line, named));
         }
     }
-    for fold in &outline.folds {
-        if let Some(mut named) = parse_line(&fold.summary).filter(|named| named.strong) {
-            named.ended |= verdict::of_fold(&fold.summary);
-            found.push((fold.first, named));
+    for block in &outline.collapsed_blocks {
+        if let Some(mut named) = parse_line(&block.summary).filter(|named| named.is_definite) {
+            named.ended |= completion_words::summary_says_shipped(&block.summary);
+            found.push((block.first_line, named));
         }
     }
     found.sort_by_key(|(line, _)| *line);
     found.into_iter().map(|(_, named)| named).collect()
 }
 
-/// An item about a version is one about a milestone when it is bold, or has a sign or a box.
+/// Returns whether a list item about a version is about a milestone: it is bold, or has a status
+/// sign or a checkbox.
 fn is_marked(content: &str, tick: Option<char>) -> bool {
-    tick.is_some() || content.contains("**") || content.starts_with(verdict::is_sign)
+    tick.is_some()
+        || content.contains("**")
+        || content.starts_with(completion_words::is_status_sign)
 }
 
-/// Reads a line that names a version.
-fn parse_line(line: &str) -> Option<Named> {
+/// Parses a line that names a version.
+fn parse_line(line: &str) -> Option<MilestoneLine> {
     let version = super::version(line)?;
     let lower = line.to_lowercase();
     let at = lower.find(&version.to_lowercase())?;
@@ -163,26 +170,29 @@ fn parse_line(line: &str) -> Option<Named> {
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let under_way =
         line.contains(UNDER_WAY_SIGNS) || says(UNDER_WAY) || leads_with(UNDER_WAY_LEADS);
-    let ended = verdict::of_marks(line) == Some(true) || says(ENDED) || leads_with(&["previous"]);
-    Some(Named {
+    let ended = completion_words::parse_marks(line) == Some(true)
+        || says(ENDED)
+        || leads_with(&["previous"]);
+    Some(MilestoneLine {
         name: name_after(after),
-        strong: leads.iter().all(|lead| LEADING.contains(lead)),
+        is_definite: leads.iter().all(|lead| LEADING.contains(lead)),
         under_way: under_way && !line.contains('✅'),
         ended,
         version,
     })
 }
 
-/// Returns the name behind a version: up to the end of the bold part, a parenthesis or a sign.
+/// Returns the name after a version, up to the end of the bold part, a parenthesis or a status
+/// sign.
 fn name_after(after: &str) -> String {
     let after = after.trim_start_matches([':', '-', '–', '—', ' ']);
-    // `Acme v1.0 Roadmap` is the title of the document.
+    // In `Acme v1.0 Roadmap`, the word is the title of the document, not a name.
     let is_title = after.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("roadmap"));
     let after =
         if is_title { after[7..].trim_start_matches([':', '-', '–', '—', ' ']) } else { after };
     let bold = after.split("**").find(|part| part.contains(char::is_alphanumeric)).unwrap_or("");
-    let name = plain(bold.split(['(', '[']).next().unwrap_or(""));
-    let name = name.split(verdict::is_sign).next().unwrap_or("");
+    let name = strip_markup(bold.split(['(', '[']).next().unwrap_or(""));
+    let name = name.split(completion_words::is_status_sign).next().unwrap_or("");
     let cut = [" — ", " – ", " -- ", " - "].iter().filter_map(|dash| {
         let at = name.rfind(dash)?;
         is_remark(&name[at + dash.len()..]).then_some(at)
@@ -191,16 +201,17 @@ fn name_after(after: &str) -> String {
     name.trim_matches([' ', ':', '-', '–', '—', '*', ',']).to_owned()
 }
 
-/// Returns whether what follows a dash is about a milestone and no part of its name.
+/// Returns whether the text after a dash is a remark about the milestone rather than part of its
+/// name.
 fn is_remark(text: &str) -> bool {
     let lower = text.trim_start().to_lowercase();
     let first = lower.split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
     ["phase", "phases", "fase", "fases"].contains(&first)
-        || verdict::of_marks(text).is_some()
+        || completion_words::parse_marks(text).is_some()
         || UNDER_WAY.iter().chain(ENDED).any(|word| lower.starts_with(word))
 }
 
-/// Compares versions by their numbers: v1.10 is newer than v1.9.
+/// Splits a version into its numbers for comparison: v1.10 is newer than v1.9.
 fn version_key(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

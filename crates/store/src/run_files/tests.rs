@@ -5,11 +5,11 @@ use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{RunDir, latest, name, new_name, runs};
+use super::{RunDir, join_name, latest_run, list_runs, new_run_name};
 use crate::project::Project;
 
 #[test]
-fn every_file_of_a_run_has_its_name() {
+fn the_files_of_a_run_have_fixed_names() {
     let run = RunDir::new(Path::new("/e"), "20261115-233012-4f2a").unwrap();
     let (whole, part) = (PhaseNumber::whole(3), PhaseNumber::parse("2.1").unwrap());
     let files = [
@@ -35,7 +35,7 @@ fn every_file_of_a_run_has_its_name() {
 }
 
 #[test]
-fn a_name_that_leads_elsewhere_is_refused() {
+fn a_run_name_with_a_path_is_refused() {
     for name in ["", ".", "..", "../x", "a/b", "/a", "-x", "a\0b", "a\nb"] {
         assert!(RunDir::new(Path::new("/e"), name).is_err(), "{name:?}");
     }
@@ -50,7 +50,7 @@ fn runs_are_listed_oldest_first() {
     fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/main").unwrap();
     let [top, app] = ["", "app"].map(|at| Project::find(&dir.path().join(at)).unwrap());
     let engine = top.engine_dir.clone();
-    assert_eq!((runs(&engine).unwrap(), latest(&top).unwrap()), (Vec::new(), None));
+    assert_eq!((list_runs(&engine).unwrap(), latest_run(&top).unwrap()), (Vec::new(), None));
     for name in ["20261116-000000-aaaa", "20261115-233012-4f2a", "20261115-233012-4f2a"] {
         let run = RunDir::new(&engine, name).unwrap();
         run.create().unwrap();
@@ -58,23 +58,23 @@ fn runs_are_listed_oldest_first() {
     }
     fs::create_dir(engine.join("runs/.hidden")).unwrap();
     fs::write(engine.join("runs/zzz"), "a file").unwrap();
-    assert_eq!(runs(&engine).unwrap(), ["20261115-233012-4f2a", "20261116-000000-aaaa"]);
-    assert_eq!(latest(&app).unwrap(), None, "those are runs of the project at the top");
-    let of_app = name("20261117-000000-bbbb", &app.tag());
+    assert_eq!(list_runs(&engine).unwrap(), ["20261115-233012-4f2a", "20261116-000000-aaaa"]);
+    assert_eq!(latest_run(&app).unwrap(), None, "those are runs of the project at the top");
+    let of_app = join_name("20261117-000000-bbbb", &app.tag());
     RunDir::new(&engine, &of_app).unwrap().create().unwrap();
-    assert_eq!(latest(&app).unwrap(), Some(of_app));
-    assert_eq!(latest(&top).unwrap().as_deref(), Some("20261116-000000-aaaa"));
+    assert_eq!(latest_run(&app).unwrap(), Some(of_app));
+    assert_eq!(latest_run(&top).unwrap().as_deref(), Some("20261116-000000-aaaa"));
 }
 
 #[test]
-fn a_new_run_sorts_behind_all_others() {
+fn a_new_run_sorts_after_all_others() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join(".planning")).unwrap();
     let project = Project::find(dir.path()).unwrap();
     let engine = project.engine_dir.clone();
     let now: jiff::Timestamp = "2026-11-15T23:30:12.5Z".parse().unwrap();
     let make = |now| {
-        let name = new_name(&project, now).unwrap();
+        let name = new_run_name(&project, now).unwrap();
         RunDir::new(&engine, &name).unwrap().create().unwrap();
         name
     };
@@ -84,10 +84,10 @@ fn a_new_run_sorts_behind_all_others() {
     RunDir::new(&engine, "20261115-233012-ffff").unwrap().create().unwrap();
     assert_eq!(make(now), "20261115-233013-0000");
     for _ in 0..100 {
-        let last = latest(&project).unwrap().unwrap();
+        let last = latest_run(&project).unwrap().unwrap();
         assert!(make(now) > last);
     }
-    // A name of another kind is left alone.
+    // A name in another form does not count.
     RunDir::new(&engine, "zzz").unwrap().create().unwrap();
     assert_eq!(make(now), "20261115-233012-8000");
 }

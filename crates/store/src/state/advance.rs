@@ -1,51 +1,52 @@
-//! The steps of the position: on to the next plan, how much is done, where a session ended.
+//! Advances the position in STATE.md: the next plan, the share of completed plans, the end of a
+//! session.
 
-use super::fields::{self, find, follow, set_found};
+use super::fields::{self, find, set_field, update_frontmatter};
+use super::list_sections::SESSION;
 use super::section;
-use super::sections::SESSION;
 use super::snapshot::{leading_number, split_activity};
 use crate::text::Text;
 use crate::text::field::{Field, find_field};
 
-/// What a step to the next plan found.
+/// The result of advancing to the next plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// The position moved on.
+    /// The next plan is current now.
     Next {
-        /// The plan that was current before.
+        /// Plan that was current before.
         previous: u32,
-        /// How many plans the phase has.
+        /// Number of plans in the phase.
         total: u32,
     },
-    /// The last plan was current already.
+    /// The last plan was already current.
     Last {
-        /// The current plan.
+        /// Current plan.
         current: u32,
-        /// How many plans the phase has.
+        /// Number of plans in the phase.
         total: u32,
     },
 }
 
-/// Moves on to the next plan; `None` when the document does not say which plan of how many.
+/// Advances to the next plan; `None` if the document does not state the current plan and the total.
 ///
-/// The status and the date of the last activity follow.
+/// Also sets the status and the date of the last activity.
 pub fn advance_plan(bytes: &[u8], today: &str) -> Option<(Vec<u8>, Advance)> {
     let text = Text::new(bytes);
-    let place = PlanPlace::find(&text)?;
-    let PlanPlace { current, total, .. } = place;
+    let plan_field = CurrentPlanField::find(&text)?;
+    let CurrentPlanField { current, total, .. } = plan_field;
     let (moved, status, outcome) = if current < total {
-        let moved = set_found(&text, &place.field, &place.next());
+        let moved = set_field(&text, &plan_field.field, &plan_field.next_value());
         (moved, "Ready to execute", Advance::Next { previous: current, total })
     } else {
         let status = "Phase complete — ready for verification";
         (bytes.to_vec(), status, Advance::Last { current, total })
     };
     let with_status = fields::set(&moved, "Status", status).unwrap_or(moved);
-    Some((touch(with_status, current, today), outcome))
+    Some((date_last_activity(with_status, current, today), outcome))
 }
 
-/// Dates the last activity; where a remark stood behind the date, a new one takes its place.
-fn touch(bytes: Vec<u8>, done: u32, today: &str) -> Vec<u8> {
+/// Sets the date of the last activity. If a remark followed the date, a new remark replaces it.
+fn date_last_activity(bytes: Vec<u8>, done: u32, today: &str) -> Vec<u8> {
     let text = Text::new(&bytes);
     let Some(field) = find(&text, &["Last Activity"]) else { return bytes };
     let (_, remark) = split_activity(text.slice(field.value.clone()));
@@ -53,23 +54,23 @@ fn touch(bytes: Vec<u8>, done: u32, today: &str) -> Vec<u8> {
         Some(_) => format!("{today} — Plan {done} complete"),
         None => today.to_owned(),
     };
-    set_found(&text, &field, &value)
+    set_field(&text, &field, &value)
 }
 
-/// Where the document says which plan is current, and of how many.
-struct PlanPlace {
+/// The field that states the current plan, split into its parts.
+struct CurrentPlanField {
     field: Field,
     current: u32,
     total: u32,
-    /// The number as written, such as `02`.
+    /// Plan number as written, such as `02`.
     digits: String,
-    /// What stands before the number, such as `03-`.
+    /// Text before the number, such as `03-`.
     before: String,
-    /// What stands behind it when that is kept: ` of 5 in current phase`.
+    /// Text after the number that stays, such as ` of 5 in current phase`.
     after: String,
 }
 
-impl PlanPlace {
+impl CurrentPlanField {
     fn find(text: &Text<'_>) -> Option<Self> {
         let total = find(text, &["Total Plans in Phase"])
             .and_then(|field| leading_number(text.slice(field.value)))
@@ -78,7 +79,7 @@ impl PlanPlace {
         named.filter_map(|field| Self::read(text, field, total)).next()
     }
 
-    /// Reads `2`, `03-02` and `2 of 5 in current phase`.
+    /// Parses `2`, `03-02` and `2 of 5 in current phase`.
     fn read(text: &Text<'_>, field: Field, total: Option<u32>) -> Option<Self> {
         let value = text.slice(field.value.clone());
         let width = value.find(|c: char| !(c.is_ascii_digit() || c == '-' || c == '.'));
@@ -91,29 +92,29 @@ impl PlanPlace {
         let stated = of.and_then(|of| leading_number(of.trim_start()));
         let total = total.or_else(|| u32::try_from(stated?).ok())?;
         let (before, digits) = (before.to_owned(), digits.to_owned());
-        // A remark about the old plan does not hold for the next one; a count does.
+        // A remark is about the old plan and is dropped; a total stays.
         let after = stated.map_or("", |_| rest).to_owned();
         Some(Self { field, current, total, digits, before, after })
     }
 
-    /// Returns the value with the number raised by one, padded as it was.
-    fn next(&self) -> String {
+    /// Returns the value with the next number, padded as before.
+    fn next_value(&self) -> String {
         let width = if self.digits.starts_with('0') { self.digits.len() } else { 0 };
         format!("{}{:0width$}{}", self.before, self.current.saturating_add(1), self.after)
     }
 }
 
-/// How many plans are done, of how many.
+/// The number of completed plans and of all plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct PlanCompletion {
     /// Plans with a summary.
     pub completed: usize,
     /// All plans.
     pub total: usize,
 }
 
-impl Progress {
-    /// Returns the share that is done, rounded, never above a hundred.
+impl PlanCompletion {
+    /// Returns the completed share in percent, rounded and at most 100.
     pub fn percent(self) -> usize {
         if self.total == 0 {
             return 0;
@@ -121,7 +122,7 @@ impl Progress {
         ((200 * self.completed + self.total) / (2 * self.total)).min(100)
     }
 
-    /// Returns the share as a bar of ten cells: `[████░░░░░░] 40%`.
+    /// Returns the completed share as a bar of ten cells: `[████░░░░░░] 40%`.
     pub fn bar(self) -> String {
         let percent = self.percent();
         let filled = (percent + 5) / 10;
@@ -129,31 +130,31 @@ impl Progress {
     }
 }
 
-/// Writes how much is done; `None` when the document has no field for it.
-pub fn set_progress(bytes: &[u8], progress: Progress) -> Option<Vec<u8>> {
+/// Writes the completed share; `None` if the document has no progress field.
+pub fn set_progress(bytes: &[u8], progress: PlanCompletion) -> Option<Vec<u8>> {
     let text = Text::new(bytes);
     let names = ["Progress", "Progress bar", "Overall progress"];
     let field = names.iter().find_map(|name| find(&text, &[name]))?;
-    let facts = [
+    let updates = [
         ("progress.total_plans", progress.total.to_string()),
         ("progress.completed_plans", progress.completed.to_string()),
         ("progress.percent", progress.percent().to_string()),
     ];
-    Some(follow(set_found(&text, &field, &progress.bar()), &facts))
+    Some(update_frontmatter(set_field(&text, &field, &progress.bar()), &updates))
 }
 
-/// Where a session ended.
+/// The end of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionEnd<'a> {
-    /// When.
+    /// Time of the end.
     pub now: &'a str,
-    /// At what.
+    /// What the session was working on.
     pub stopped_at: Option<&'a str>,
-    /// What to read first next time.
+    /// File to read first in the next session.
     pub resume_file: Option<&'a str>,
 }
 
-/// Writes where a session ended into the fields that are there, and returns their names.
+/// Writes the end of a session into the existing fields and returns the names of those fields.
 pub fn record_session(bytes: &[u8], end: SessionEnd<'_>) -> (Vec<u8>, Vec<&'static str>) {
     let wanted = [
         ("Last session", Some(end.now)),
@@ -172,13 +173,13 @@ pub fn record_session(bytes: &[u8], end: SessionEnd<'_>) -> (Vec<u8>, Vec<&'stat
     (bytes, updated)
 }
 
-/// Sets a field of the session section, else the first of that name anywhere.
+/// Sets a field in the session section, or else the first field of that name anywhere.
 fn set_in_session(bytes: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let text = Text::new(bytes);
     let lines = section(&text, SESSION).map_or(0..0, |section| section.own);
     let inside = |bold| find_field(&text, lines.clone(), name, bold);
     let field = inside(true).or_else(|| inside(false)).or_else(|| find(&text, &[name]))?;
-    Some(set_found(&text, &field, value))
+    Some(set_field(&text, &field, value))
 }
 
 #[cfg(test)]

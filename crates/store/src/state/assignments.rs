@@ -1,18 +1,18 @@
-//! The table of worktrees and the phases they work on.
+//! Reads and edits the table of worktrees and the phases assigned to them.
 //!
-//! It mirrors the claims for people to read; who really holds a phase is in [`crate::claims`].
+//! The table shows the claims to people. The claims themselves are in [`crate::claims`].
 
 use serde::{Deserialize, Serialize};
 
-use super::active::same_phase;
-use super::rows::{Kept, Record, session_line};
+use super::active_phases::same_phase;
+use super::managed_table::{ManagedRow, ManagedTable, session_line};
 use crate::text::Text;
 use crate::text::splice::apply;
 
-/// What stands for a plan that is not known yet.
+/// Cell text for a plan that is not known yet.
 pub const NO_PLAN: &str = "—";
 
-const TABLE: Kept = Kept {
+const TABLE: ManagedTable = ManagedTable {
     heading: "## Worktree Assignments",
     title: "worktree assignments",
     columns: &["Worktree", "Branch", "Phase", "Plan", "Status", "Started", "Agent"],
@@ -22,30 +22,30 @@ const PLAN: usize = 3;
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// The top directory of the worktree.
+    /// Top directory of the worktree.
     pub worktree: String,
-    /// The branch that is checked out there.
+    /// Branch that is checked out in the worktree.
     pub branch: String,
-    /// The phase, as it was given.
+    /// Phase as the caller gave it.
     pub phase: String,
-    /// The plan, or [`NO_PLAN`].
+    /// Plan, or [`NO_PLAN`].
     pub plan: String,
-    /// What happens there, usually `executing`.
+    /// Status, usually `executing`.
     pub status: String,
-    /// When it began.
+    /// Start time.
     pub started: String,
-    /// Who works there.
+    /// Agent that works in the worktree.
     pub agent: String,
 }
 
 impl Assignment {
-    /// Returns whether a row is about a phase; `3` and `03` are one.
+    /// Returns whether the row is for a phase; `3` equals `03`.
     pub fn is_for(&self, phase: &str) -> bool {
         same_phase(&self.phase, phase)
     }
 }
 
-fn read(record: &Record) -> Assignment {
+fn read_row(record: &ManagedRow) -> Assignment {
     let cell = |at: usize| record.cells[at].clone();
     Assignment {
         worktree: cell(0),
@@ -58,12 +58,12 @@ fn read(record: &Record) -> Assignment {
     }
 }
 
-/// Reads the rows; none when there is no such section.
+/// Reads the rows; empty if there is no such section.
 pub fn parse(bytes: &[u8]) -> Vec<Assignment> {
-    TABLE.records(&Text::new(bytes)).iter().map(read).collect()
+    TABLE.records(&Text::new(bytes)).iter().map(read_row).collect()
 }
 
-/// Makes the section if there is none, without rows.
+/// Creates the section with an empty table if it does not exist.
 pub fn ensure(bytes: &[u8]) -> Vec<u8> {
     let text = Text::new(bytes);
     match TABLE.section(&text) {
@@ -72,30 +72,31 @@ pub fn ensure(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Adds a row; the section is made if there is none.
+/// Adds a row and creates the section if it does not exist.
 pub fn add(bytes: &[u8], row: &Assignment) -> Vec<u8> {
     let Assignment { worktree, branch, phase, plan, status, started, agent } = row;
     TABLE.add(&ensure(bytes), &[worktree, branch, phase, plan, status, started, agent])
 }
 
-/// Takes rows out; `None` when there was none to take.
-pub fn remove(bytes: &[u8], goes: impl Fn(&Assignment) -> bool) -> Option<Vec<u8>> {
+/// Removes the rows that `is_removed` accepts; `None` if it accepts none.
+pub fn remove(bytes: &[u8], is_removed: impl Fn(&Assignment) -> bool) -> Option<Vec<u8>> {
     let text = Text::new(bytes);
-    let gone: Vec<_> = TABLE.records(&text).into_iter().filter(|row| goes(&read(row))).collect();
-    (!gone.is_empty()).then(|| apply(bytes, gone.iter().map(|row| row.remove(&text)).collect()))
+    let rows: Vec<_> =
+        TABLE.records(&text).into_iter().filter(|row| is_removed(&read_row(row))).collect();
+    (!rows.is_empty()).then(|| apply(bytes, rows.iter().map(|row| row.remove(&text)).collect()))
 }
 
-/// Writes the plan that a worktree is at; `None` when it has no row for the phase.
+/// Sets the current plan of a worktree; `None` if the worktree has no row for the phase.
 pub fn set_plan(bytes: &[u8], worktree: &str, phase: &str, plan: &str) -> Option<Vec<u8>> {
     let text = Text::new(bytes);
     let records = TABLE.records(&text);
     let is_own = |row: &Assignment| row.worktree == worktree && row.is_for(phase);
-    let record = records.iter().find(|record| is_own(&read(record)))?;
+    let record = records.iter().find(|record| is_own(&read_row(record)))?;
     Some(apply(bytes, record.set(&text, &[(PLAN, plan)])))
 }
 
-/// Returns the line where the section ends, for what belongs below its table.
-pub(super) fn end(text: &Text<'_>) -> Option<usize> {
+/// Returns the line at which the section ends, for text that belongs below its table.
+pub(crate) fn end(text: &Text<'_>) -> Option<usize> {
     TABLE.section(text).map(|section| section.lines.end)
 }
 

@@ -1,7 +1,7 @@
-//! The note at the end of STATE.md that a session leaves when its context runs out.
+//! Writes the handoff note at the end of STATE.md when a session's context window is full.
 //!
-//! There is one note, that of the last session: a session that stops again and again does not pile
-//! them up.
+//! The file has at most one note, that of the last session, so that repeated stops do not add
+//! notes.
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +12,8 @@ use crate::text::splice::{Splice, apply};
 
 const TITLE: &str = "Context Window Handoff";
 
-/// Writes the note of a session; `None` when its note is there already.
-pub fn note(bytes: &[u8], date: &str, session: &str, words: &str) -> Option<Vec<u8>> {
+/// Writes the note of a session; `None` if the file already has this session's note.
+pub fn write_note(bytes: &[u8], date: &str, session: &str, words: &str) -> Option<Vec<u8>> {
     let text = Text::new(bytes);
     let ending = text.line_ending();
     let mark = format!("Session: {session}");

@@ -1,18 +1,18 @@
-//! The position: which phase, which plan, how far.
+//! Finds the position in STATE.md: the current phase, plan and progress.
 //!
-//! One question, several places to ask. The order is: bold fields above the first section, the
-//! fields of the position section, the frontmatter, bold fields anywhere, plain fields anywhere.
+//! A value is searched in this order: bold fields above the first section, fields of the position
+//! section, frontmatter, bold fields anywhere, plain fields anywhere.
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Section, sections_named};
+use super::{MarkdownSection, sections_named};
 use crate::frontmatter::{self, Frontmatter, Value};
 use crate::text::Text;
 use crate::text::field::{field_at, same_name};
 use crate::text::heading::headings;
-use crate::text::inline::plain;
+use crate::text::inline::strip_markup;
 
-/// Sections that say where the project stands.
+/// Titles of the section that states the position.
 pub(super) const POSITION: &[&str] = &[
     "current position",
     "position",
@@ -34,21 +34,21 @@ pub(super) const POSITION: &[&str] = &[
     "current focus",
 ];
 
-/// The names of the field that holds the phase; the first only means it in a position section.
+/// Names of the field that holds the phase. The first one counts only in a position section.
 const PHASE_FIELDS: &[&str] =
     &["Phase", "Current Phase", "Active Phase", "Fase atual", "Fase", "当前阶段", "阶段"];
 
-/// STATE.md with the places that a position may be found in.
-pub(super) struct Places<'a> {
+/// The parts of STATE.md in which a position may be found.
+pub(super) struct PositionSources<'a> {
     text: &'a Text<'a>,
     frontmatter: Option<Frontmatter>,
-    /// The sections that say where the project stands, in their order.
-    position: Vec<Section>,
-    /// The line of the first section heading.
+    /// Position sections in file order.
+    position: Vec<MarkdownSection>,
+    /// Line of the first section heading.
     preamble_end: usize,
 }
 
-impl<'a> Places<'a> {
+impl<'a> PositionSources<'a> {
     pub(super) fn new(text: &'a Text<'a>) -> Self {
         let headings = headings(text);
         let first = headings.iter().find(|heading| heading.level >= 2).map(|heading| heading.line);
@@ -60,10 +60,10 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Returns the first value that the document gives for a field.
+    /// Returns the first value that the document states for a field.
     ///
-    /// `bold` are its names in the bold dialect, `plain` its names in the position section, `key` is
-    /// its frontmatter key.
+    /// `bold` are its names in the bold dialect, `short` its names in the position section, and
+    /// `key` is its frontmatter key.
     pub(super) fn value(&self, bold: &[&str], short: &[&str], key: &str) -> Option<String> {
         let all = 0..self.text.lines().len();
         let in_position = || self.in_position(short);
@@ -78,7 +78,8 @@ impl<'a> Places<'a> {
         self.position.iter().find_map(|section| self.field(section.own.clone(), names, None))
     }
 
-    /// Returns the value of a field among some lines, whatever it says; empty ones do not count.
+    /// Returns the value of the first field in a range of lines that has one of the names and is
+    /// not empty.
     pub(super) fn field(
         &self,
         lines: std::ops::Range<usize>,
@@ -90,7 +91,7 @@ impl<'a> Places<'a> {
             let wanted = bold.is_none_or(|bold| field.bold == bold);
             let value = self.text.slice(field.value.clone()).trim();
             let named = names.iter().any(|other| same_name(name, other));
-            (wanted && named && !value.is_empty()).then(|| plain(value).into_owned())
+            (wanted && named && !value.is_empty()).then(|| strip_markup(value).into_owned())
         })
     }
 
@@ -101,12 +102,12 @@ impl<'a> Places<'a> {
         text.map(str::to_owned)
     }
 
-    /// Returns the number of a frontmatter key.
+    /// Returns the value of a frontmatter key as a number.
     pub(super) fn key_number(&self, path: &str) -> Option<i64> {
         self.frontmatter.as_ref()?.lookup(path).and_then(Value::as_int)
     }
 
-    /// Returns the phase line: of the fields first, then of the sentences in the position section.
+    /// Returns the phase line, from the fields or else from sentences in the position section.
     pub(super) fn phase(&self) -> Option<PhaseLine> {
         let stated = [
             self.field(0..self.preamble_end, &["Current Phase", "Phase"], None),
@@ -114,19 +115,19 @@ impl<'a> Places<'a> {
             self.key("current_phase"),
             self.field(0..self.text.lines().len(), &PHASE_FIELDS[1..], None),
         ];
-        let mut spoken = stated.iter().flatten().peekable();
-        let is_stated = spoken.peek().is_some();
-        let found = spoken.find_map(|value| PhaseLine::parse(value));
-        // A document that says "none" means it; only one that says nothing is searched further.
-        if is_stated { found } else { found.or_else(|| self.spoken_phase()) }
+        let mut values = stated.iter().flatten().peekable();
+        let is_stated = values.peek().is_some();
+        let found = values.find_map(|value| PhaseLine::parse(value));
+        // A field that says "none" is an answer; sentences are searched only if no field exists.
+        if is_stated { found } else { found.or_else(|| self.phase_in_sentences()) }
     }
 
-    /// Finds a phase in the sentences of the position section, or in the focus line.
-    fn spoken_phase(&self) -> Option<PhaseLine> {
+    /// Finds a phase in the sentences of the position section, or in the focus field.
+    fn phase_in_sentences(&self) -> Option<PhaseLine> {
         let focus = &["Current focus", "Next phase", "Next phase to execute", "Next", "Current"];
         let sentences = self.position.iter().flat_map(|section| section.lines.clone());
         let mut sentences =
-            sentences.map(|line| plain(self.text.line(line).trim_start_matches('#')));
+            sentences.map(|line| strip_markup(self.text.line(line).trim_start_matches('#')));
         sentences.find_map(|sentence| sentence_phase(&sentence)).or_else(|| {
             let focus = self.field(0..self.text.lines().len(), focus, None)?;
             sentence_phase(&focus).or_else(|| PhaseLine::parse(&focus))
@@ -134,7 +135,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Reads a sentence that begins with `Phase 3`.
+/// Parses a sentence that starts with `Phase 3`.
 fn sentence_phase(sentence: &str) -> Option<PhaseLine> {
     let sentence = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let lower = sentence.to_lowercase();
@@ -142,7 +143,7 @@ fn sentence_phase(sentence: &str) -> Option<PhaseLine> {
         .then(|| PhaseLine::parse(sentence))?
 }
 
-/// A phase with the remarks people put on its line: `3 of 7 (Name) — EXECUTING`.
+/// A phase with the remarks on its line: `3 of 7 (Name) — EXECUTING`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PhaseLine {
     pub(super) number: String,
@@ -152,7 +153,7 @@ pub(super) struct PhaseLine {
 }
 
 impl PhaseLine {
-    /// Reads a phase line; `None` when it names no phase (`Milestone v1.2 complete`, `—`).
+    /// Parses a phase line; `None` if it names no phase (`Milestone v1.2 complete`, `—`).
     pub(super) fn parse(value: &str) -> Option<Self> {
         let value = value.trim_start_matches(|c: char| !c.is_alphanumeric());
         let lower = value.to_lowercase();
@@ -165,14 +166,14 @@ impl PhaseLine {
     }
 }
 
-/// Keeps the padding the document uses.
+/// Returns the number with the padding that the document uses.
 fn written(value: &str, number: &PhaseNumber) -> String {
     let rest = PhaseNumber::parse_prefix(value).map_or("", |(_, rest)| rest);
     let text = &value[..value.len() - rest.len()];
     if text.is_empty() { number.to_string() } else { text.to_owned() }
 }
 
-/// Reads ` of 7` or `/7`.
+/// Parses ` of 7` or `/7`.
 fn take_total(rest: &str) -> (Option<i64>, &str) {
     let trimmed = rest.trim_start();
     let after = ["of ", "/", "de ", "von "].iter().find_map(|word| trimmed.strip_prefix(word));
@@ -189,12 +190,12 @@ fn name_and_status(rest: &str) -> (Option<String>, Option<String>) {
     let rest = rest.trim();
     if let Some((name, after)) = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
         let status = trim_separators(after);
-        return if says_state(name) { (None, some(name)) } else { (some(name), some(status)) };
+        return if is_state_word(name) { (None, some(name)) } else { (some(name), some(status)) };
     }
     let rest = trim_separators(rest);
     let cut = [" — ", " – ", " -- ", " - ", " | "].iter().filter_map(|dash| rest.find(dash)).min();
     let (name, status) = cut.map_or((rest, ""), |at| (&rest[..at], trim_separators(&rest[at..])));
-    if says_state(name) { (None, some(rest)) } else { (some(name), some(status)) }
+    if is_state_word(name) { (None, some(rest)) } else { (some(name), some(status)) }
 }
 
 fn trim_separators(text: &str) -> &str {
@@ -205,8 +206,8 @@ fn some(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-/// Returns whether a remark tells a state and not a name: `COMPLETE`, `milestone v1.2 complete`.
-fn says_state(remark: &str) -> bool {
+/// Returns whether a remark is a state and not a name: `COMPLETE`, `milestone v1.2 complete`.
+fn is_state_word(remark: &str) -> bool {
     const STATES: &[&str] = &[
         "complete",
         "completed",

@@ -1,98 +1,98 @@
-//! The whole of STATE.md in one value, as `state-snapshot` prints it.
+//! Reads all facts of STATE.md into one value, which `state-snapshot` prints.
 
 use serde::Serialize;
 
-use super::position::{PhaseLine, Places};
-use super::{section, sections};
+use super::position::{PhaseLine, PositionSources};
+use super::{list_sections, section};
 use crate::text::Text;
 use crate::text::field::find_field;
-use crate::text::inline::{plain, unguard};
+use crate::text::inline::{strip_markup, unescape_comment_start};
 use crate::text::list::item_at;
 use crate::text::table::tables;
 
-/// Where the project stands; what the document does not say is `None`.
+/// The facts in STATE.md; `None` if the document does not state a value. Field names are JSON keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Snapshot {
-    /// The number of the current phase, as written.
+    /// Number of the current phase as written.
     pub current_phase: Option<String>,
-    /// Its name.
+    /// Name of the current phase.
     pub current_phase_name: Option<String>,
-    /// How many phases there are.
+    /// Number of phases.
     pub total_phases: Option<i64>,
-    /// The current plan.
+    /// Current plan as written.
     pub current_plan: Option<String>,
-    /// How many plans the phase has.
+    /// Number of plans in the current phase.
     pub total_plans_in_phase: Option<i64>,
-    /// What the status line says.
+    /// Text of the status line.
     pub status: Option<String>,
-    /// How much is done.
+    /// Completed share in percent.
     pub progress_percent: Option<i64>,
-    /// The date of the last activity.
+    /// Date of the last activity.
     pub last_activity: Option<String>,
-    /// What it was.
+    /// Description of the last activity.
     pub last_activity_desc: Option<String>,
-    /// The decisions taken.
-    pub decisions: Vec<Decision>,
-    /// What is in the way.
+    /// Decisions, from the table and the list.
+    pub decisions: Vec<RecordedDecision>,
+    /// Open blockers.
     pub blockers: Vec<String>,
     /// Where work was paused.
     pub paused_at: Option<String>,
-    /// The last session.
-    pub session: Session,
+    /// End of the last session.
+    pub session: LastSession,
 }
 
-/// One decision.
+/// A decision recorded in STATE.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Decision {
-    /// The phase it was taken in.
+pub struct RecordedDecision {
+    /// Phase in which the decision was made.
     pub phase: Option<String>,
-    /// What was decided.
+    /// The decision.
     pub summary: String,
-    /// Why.
+    /// Reason for the decision.
     pub rationale: Option<String>,
 }
 
-/// The last session.
+/// The end of the last session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Session {
-    /// When it was.
+pub struct LastSession {
+    /// Date of the session.
     pub last_date: Option<String>,
-    /// Where it stopped.
+    /// What the session was working on.
     pub stopped_at: Option<String>,
-    /// The file to resume from.
+    /// File to resume from.
     pub resume_file: Option<String>,
 }
 
-/// Reads a STATE.md.
+/// Reads all facts from the bytes of STATE.md.
 pub fn parse(bytes: &[u8]) -> Snapshot {
     let text = Text::new(bytes);
-    let places = Places::new(&text);
-    let phase = places.phase();
-    let phase_name = phase_name(&places, phase.as_ref());
-    let plan = places.value(&["Current Plan"], &["Plan", "Current Plan"], "current_plan");
+    let sources = PositionSources::new(&text);
+    let phase = sources.phase();
+    let phase_name = phase_name(&sources, phase.as_ref());
+    let plan = sources.value(&["Current Plan"], &["Plan", "Current Plan"], "current_plan");
     let (current_plan, plans) = plan.as_deref().map_or((None, None), split_of);
-    let number = |names: &[&str]| places.value(names, names, "").and_then(|v| leading_number(&v));
+    let number = |names: &[&str]| sources.value(names, names, "").and_then(|v| leading_number(&v));
     let activity =
-        places.value(&["Last Activity", "Last activity"], &["Last activity"], "last_activity");
+        sources.value(&["Last Activity", "Last activity"], &["Last activity"], "last_activity");
     let (date, remark) = activity.as_deref().map_or((None, None), split_activity);
     let progress =
-        places.value(&["Progress"], &["Progress", "Progress bar", "Overall progress"], "");
+        sources.value(&["Progress"], &["Progress", "Progress bar", "Overall progress"], "");
     Snapshot {
         current_phase_name: phase_name,
         total_phases: number(&["Total Phases"])
             .or_else(|| phase.as_ref().and_then(|line| line.total))
-            .or_else(|| places.key_number("progress.total_phases")),
+            .or_else(|| sources.key_number("progress.total_phases")),
         current_plan,
         total_plans_in_phase: number(&["Total Plans in Phase"]).or(plans),
-        status: places
+        status: sources
             .value(&["Status"], &["Status", "Current Status", "State"], "status")
             .or_else(|| phase.as_ref().and_then(|line| line.status.clone())),
         progress_percent: progress
             .as_deref()
             .and_then(percent)
-            .or_else(|| places.key_number("progress.percent")),
+            .or_else(|| sources.key_number("progress.percent")),
         last_activity: date,
-        last_activity_desc: places
+        last_activity_desc: sources
             .value(
                 &["Last Activity Description"],
                 &["Last Activity Description"],
@@ -100,23 +100,23 @@ pub fn parse(bytes: &[u8]) -> Snapshot {
             )
             .or(remark),
         decisions: decisions(&text),
-        blockers: sections::blockers(&text),
-        paused_at: places.value(&["Paused At"], &["Paused At"], "paused_at"),
-        session: session(&text, &places),
+        blockers: list_sections::blockers(&text),
+        paused_at: sources.value(&["Paused At"], &["Paused At"], "paused_at"),
+        session: session(&text, &sources),
         current_phase: phase.map(|line| line.number),
     }
 }
 
-/// Returns the name of the current phase; the frontmatter's only when it speaks of the same phase.
-fn phase_name(places: &Places<'_>, phase: Option<&PhaseLine>) -> Option<String> {
+/// Returns the name of the current phase. The frontmatter counts only if it names the same phase.
+fn phase_name(sources: &PositionSources<'_>, phase: Option<&PhaseLine>) -> Option<String> {
     let same = || {
-        let key = places.key("current_phase").and_then(|value| PhaseLine::parse(&value));
+        let key = sources.key("current_phase").and_then(|value| PhaseLine::parse(&value));
         key.is_none_or(|key| Some(&key.number) == phase.map(|line| &line.number))
     };
-    places
+    sources
         .value(&["Current Phase Name"], &["Phase Name"], "")
         .or_else(|| phase.and_then(|line| line.name.clone()))
-        .or_else(|| same().then(|| places.key("current_phase_name"))?)
+        .or_else(|| same().then(|| sources.key("current_phase_name"))?)
 }
 
 pub(super) fn leading_number(value: &str) -> Option<i64> {
@@ -152,7 +152,7 @@ pub(super) fn split_activity(value: &str) -> (Option<String>, Option<String>) {
     }
 }
 
-/// Reads the number in front of the first percent sign.
+/// Parses the number before the first percent sign.
 pub(super) fn percent(value: &str) -> Option<i64> {
     let before = value[..value.find('%')?].trim_end();
     let start = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.'));
@@ -161,23 +161,23 @@ pub(super) fn percent(value: &str) -> Option<i64> {
     number.split('.').next()?.parse().ok()
 }
 
-fn decisions(text: &Text<'_>) -> Vec<Decision> {
-    let Some(section) = sections::decisions_section(text) else { return Vec::new() };
+fn decisions(text: &Text<'_>) -> Vec<RecordedDecision> {
+    let Some(section) = list_sections::decisions_section(text) else { return Vec::new() };
     let table = tables(text, section.lines.clone()).into_iter().next();
     let table = table.filter(|table| table.header.cells.len() >= 3);
     let rows = table.iter().flat_map(|table| &table.rows).map(|row| {
         let cell = |column| row.cell(text, column);
         let rationale = Some(cell(2)).filter(|cell| !cell.is_empty());
-        Decision { phase: Some(cell(0)), summary: cell(1), rationale }
+        RecordedDecision { phase: Some(cell(0)), summary: cell(1), rationale }
     });
-    // New decisions are added as items, below a table too.
+    // New decisions are added as list items, even below a table.
     let items = section.lines.filter_map(|line| item_at(text, line).filter(|item| item.indent < 2));
-    let items = items.map(|item| decision(&unguard(text.slice(item.text))));
-    rows.chain(items.filter(|d| !sections::is_placeholder(&d.summary))).collect()
+    let items = items.map(|item| decision(&unescape_comment_start(text.slice(item.text))));
+    rows.chain(items.filter(|d| !list_sections::is_placeholder(&d.summary))).collect()
 }
 
-/// Reads `[Phase 3]: summary — rationale`.
-fn decision(item: &str) -> Decision {
+/// Parses `[Phase 3]: summary — rationale`.
+fn decision(item: &str) -> RecordedDecision {
     let (phase, rest) = match item.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         Some((phase, rest)) if !rest.starts_with('(') => {
             let phase = phase.trim();
@@ -187,27 +187,27 @@ fn decision(item: &str) -> Decision {
         _ => (None, item),
     };
     let (summary, rationale) = match rest.split_once(" — ") {
-        Some((summary, why)) => (summary, Some(plain(why).into_owned())),
+        Some((summary, why)) => (summary, Some(strip_markup(why).into_owned())),
         None => (rest, None),
     };
-    Decision { phase, summary: plain(summary).into_owned(), rationale }
+    RecordedDecision { phase, summary: strip_markup(summary).into_owned(), rationale }
 }
 
-fn session(text: &Text<'_>, places: &Places<'_>) -> Session {
-    let lines = section(text, sections::SESSION).map_or(0..0, |section| section.lines);
+fn session(text: &Text<'_>, sources: &PositionSources<'_>) -> LastSession {
+    let lines = section(text, list_sections::SESSION).map_or(0..0, |section| section.lines);
     let all = 0..text.lines().len();
     let read = |names: &[&str]| {
-        let inside = places.field(lines.clone(), names, None);
+        let inside = sources.field(lines.clone(), names, None);
         let bold = || names.iter().find_map(|name| find_field(text, all.clone(), name, true));
         inside.or_else(|| {
             bold()
-                .map(|field| plain(text.slice(field.value)).into_owned())
+                .map(|field| strip_markup(text.slice(field.value)).into_owned())
                 .filter(|v| !v.is_empty())
         })
     };
-    Session {
-        last_date: read(&["Last Date", "Last session"]).or_else(|| places.key("last_updated")),
-        stopped_at: read(&["Stopped At", "Stopped at"]).or_else(|| places.key("stopped_at")),
+    LastSession {
+        last_date: read(&["Last Date", "Last session"]).or_else(|| sources.key("last_updated")),
+        stopped_at: read(&["Stopped At", "Stopped at"]).or_else(|| sources.key("stopped_at")),
         resume_file: read(&["Resume File", "Resume file", "Resume"]),
     }
 }

@@ -1,124 +1,125 @@
-//! The section Agent Team Status: a team and the table of its members.
+//! Reads and edits the Agent Team Status section: a team and the table of its members.
 //!
-//! Columns are found by their names, so a table with more of them keeps the rest. The Color column
-//! comes with the first member that has a colour.
+//! Columns are found by name, so a table with additional columns keeps them. The Color column is
+//! added with the first member that has a color.
 
 use serde::Serialize;
 
-use super::sections::{add_after, one_line};
-use super::{Section, section};
+use super::list_sections::{add_after, one_line};
+use super::{MarkdownSection, section};
 use crate::text::Text;
 use crate::text::field::find_field;
-use crate::text::inline::{guard, unguard};
+use crate::text::inline::{escape_comment_start, unescape_comment_start};
 use crate::text::splice::{Splice, apply};
-use crate::text::table::{Row, Table, render_row, tables};
+use crate::text::table::{Table, TableRow, render_row, tables};
 
-/// What stands in a cell that nothing is known for.
+/// Cell text for an unknown value.
 const UNKNOWN: &str = "—";
 const HEADING: &str = "## Agent Team Status";
 const HEADER: [&str; 5] = ["Teammate", "Worktree", "Task", "Status", "Last Update"];
 const SEPARATOR: &str = "|----------|----------|------|--------|-------------|";
 
-/// A team.
+/// A team of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Team {
-    /// Its name.
+    /// Name; `None` if the section has none.
     pub name: Option<String>,
-    /// When it started.
+    /// Start date; `None` if the section has none.
     pub started: Option<String>,
-    /// Its members, in the order of the table.
+    /// Members in table order.
     pub teammates: Vec<Teammate>,
 }
 
-/// A member of a team, by the names the command line uses.
+/// A member of a team; the field names are those of the command line's JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Teammate {
-    /// The name.
+    /// Name of the member.
     pub name: String,
-    /// Where it works.
+    /// Worktree of the member.
     pub worktree: String,
-    /// What it does.
+    /// Task of the member.
     pub task: String,
-    /// How it is.
+    /// Status, such as `active` or `idle`.
     pub status: String,
-    /// When it last changed.
+    /// Date of the last change.
     pub last_update: String,
-    /// Its colour; only where the table has a column for it.
+    /// Color; the outer `None` means that the table has no Color column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<Option<String>>,
 }
 
-/// What to write about a member; `None` leaves a cell as it is.
+/// The change of a member's row; `None` keeps a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TeammateChange<'a> {
-    /// Who.
+    /// Name of the member.
     pub name: &'a str,
-    /// Where it works.
+    /// New worktree.
     pub worktree: Option<&'a str>,
-    /// What it does.
+    /// New task.
     pub task: Option<&'a str>,
-    /// How it is.
+    /// New status.
     pub status: Option<&'a str>,
-    /// Its colour.
+    /// New color.
     pub color: Option<&'a str>,
-    /// The date of the change.
+    /// Date of the change.
     pub today: &'a str,
 }
 
 /// Why a team cannot be changed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TeamError {
-    /// The document has no such section.
+    /// The document has no Agent Team Status section.
     #[error("STATE.md has no \"## Agent Team Status\" section")]
     NoSection,
-    /// Nobody has that name.
+    /// No member has that name.
     #[error("teammate \"{0}\" not found in the Agent Team Status table")]
     Unknown(String),
 }
 
-fn team_section(text: &Text<'_>) -> Option<Section> {
+fn team_section(text: &Text<'_>) -> Option<MarkdownSection> {
     section(text, &["agent team status"])
 }
 
-fn table(text: &Text<'_>, section: &Section) -> Option<Table> {
+fn table(text: &Text<'_>, section: &MarkdownSection) -> Option<Table> {
     tables(text, section.own.clone()).into_iter().next()
 }
 
-/// Reads the team; `None` when the document has no such section.
+/// Reads the team; `None` if the document has no Agent Team Status section.
 pub fn parse(bytes: &[u8]) -> Option<Team> {
     let text = Text::new(bytes);
     let section = team_section(&text)?;
     let field = |name| {
         let found = find_field(&text, section.own.clone(), name, true)
             .or_else(|| find_field(&text, section.own.clone(), name, false))?;
-        Some(unguard(&text.raw(found.value)).into_owned()).filter(|value| !value.is_empty())
+        Some(unescape_comment_start(&text.raw(found.value)).into_owned())
+            .filter(|value| !value.is_empty())
     };
     let teammates = table(&text, &section).map_or(Vec::new(), |table| {
-        let columns = Columns::new(&text, &table);
+        let columns = TeamColumns::new(&text, &table);
         table.rows.iter().map(|row| columns.read(&text, row)).collect()
     });
     Some(Team { name: field("Team"), started: field("Started"), teammates })
 }
 
-/// Reads one member.
+/// Reads one member by name.
 pub fn find(bytes: &[u8], name: &str) -> Option<Teammate> {
     let name = one_line(name);
     parse(bytes)?.teammates.into_iter().find(|teammate| teammate.name == name)
 }
 
-/// Begins a team anew; what the section held before is gone.
+/// Starts a new team and replaces the old section.
 pub fn start(bytes: &[u8], name: &str, today: &str) -> Vec<u8> {
     let rest = stop(bytes);
     let text = Text::new(&rest);
     let ending = text.line_ending();
-    let team = format!("**Team:** {}", guard(&one_line(name)));
+    let team = format!("**Team:** {}", escape_comment_start(&one_line(name)));
     let started = format!("**Started:** {today}");
     let header = render_row(&HEADER);
     let lines = [HEADING, "", &team, &started, "", &header, SEPARATOR];
     apply(&rest, vec![insert_section(&text, &lines.join(ending))])
 }
 
-/// Puts a section before Session Continuity, else at the end.
+/// Inserts a section before Session Continuity, or else at the end.
 fn insert_section(text: &Text<'_>, lines: &str) -> Splice {
     let ending = text.line_ending();
     let is_blank =
@@ -138,7 +139,7 @@ fn insert_section(text: &Text<'_>, lines: &str) -> Splice {
     Splice::insert(text.lines()[next].start, format!("{lead}{lines}{ending}{ending}"))
 }
 
-/// Removes the section; what other sections there are, below it too, stays.
+/// Removes the section's own lines; all other sections stay, including those below it.
 pub fn stop(bytes: &[u8]) -> Vec<u8> {
     let text = Text::new(bytes);
     let Some(section) = team_section(&text) else { return bytes.to_vec() };
@@ -152,7 +153,7 @@ pub fn stop(bytes: &[u8]) -> Vec<u8> {
     apply(bytes, vec![Splice::remove(start..end)])
 }
 
-/// Adds a member; one that is there already gets a new row in the place of the old.
+/// Adds a member, or updates the row if the member exists.
 pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamError> {
     let name = one_line(change.name);
     let whole = TeammateChange {
@@ -164,7 +165,7 @@ pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamErro
     };
     match update(bytes, whole) {
         Err(TeamError::Unknown(_)) => {}
-        known => return known,
+        result => return result,
     }
     let bytes = with_color_column(bytes, change.color);
     let text = Text::new(&bytes);
@@ -172,7 +173,7 @@ pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamErro
     let ending = text.line_ending();
     let (line, added) = match table(&text, &section) {
         Some(table) => {
-            let columns = Columns::new(&text, &table);
+            let columns = TeamColumns::new(&text, &table);
             let row = columns.row(table.header.cells.len(), &whole);
             (table.end() - 1, row)
         }
@@ -184,7 +185,7 @@ pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamErro
     Ok(apply(&bytes, add_after(&text, line, &added, ending)))
 }
 
-/// Writes a table with one row, a blank line before it.
+/// Renders a table with one row and a blank line before it.
 fn new_table(change: &TeammateChange<'_>, ending: &str) -> String {
     let head = format!("{}{ending}{SEPARATOR}", render_row(&HEADER));
     let head = format!("{HEADING}{ending}{ending}{head}{ending}");
@@ -193,7 +194,7 @@ fn new_table(change: &TeammateChange<'_>, ending: &str) -> String {
     let table = team_section(&text).and_then(|section| table(&text, &section));
     let table = table.expect("the table was just written");
     let start = text.lines()[table.header.line].start;
-    let row = Columns::new(&text, &table).row(table.header.cells.len(), change);
+    let row = TeamColumns::new(&text, &table).row(table.header.cells.len(), change);
     format!("{ending}{}{row}", text.slice(start..head.len()))
 }
 
@@ -204,24 +205,24 @@ pub fn update(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamE
     let section = team_section(&text).ok_or(TeamError::NoSection)?;
     let unknown = || TeamError::Unknown(change.name.to_owned());
     let table = table(&text, &section).ok_or_else(unknown)?;
-    let columns = Columns::new(&text, &table);
+    let columns = TeamColumns::new(&text, &table);
     let name = one_line(change.name);
-    let is_meant = |row: &&Row| columns.read(&text, row).name == name;
+    let is_meant = |row: &&TableRow| columns.read(&text, row).name == name;
     let row = table.rows.iter().find(is_meant).ok_or_else(unknown)?;
     Ok(apply(&bytes, row.set(&text, &columns.changes(&change))))
 }
 
-/// Gives the table a Color column before its last one, when a colour comes and there is none.
+/// Adds a Color column before the last column if a color is given and the table has none.
 fn with_color_column(bytes: &[u8], color: Option<&str>) -> Vec<u8> {
     let text = Text::new(bytes);
     let table = team_section(&text).and_then(|section| table(&text, &section));
     let Some(table) =
-        table.filter(|table| color.is_some() && Columns::new(&text, table).color.is_none())
+        table.filter(|table| color.is_some() && TeamColumns::new(&text, table).color.is_none())
     else {
         return bytes.to_vec();
     };
-    let at = Columns::new(&text, &table).last_update.unwrap_or(table.header.cells.len());
-    let widened = |row: &Row, value: &str| match row.cells.get(at) {
+    let at = TeamColumns::new(&text, &table).last_update.unwrap_or(table.header.cells.len());
+    let widened = |row: &TableRow, value: &str| match row.cells.get(at) {
         Some(cell) => vec![Splice::insert(cell.start, format!(" {value} |"))],
         None => row.set(&text, &[(at, value)]),
     };
@@ -235,8 +236,8 @@ fn with_color_column(bytes: &[u8], color: Option<&str>) -> Vec<u8> {
     apply(bytes, splices)
 }
 
-/// Where the table keeps what.
-struct Columns {
+/// The column indexes of the table.
+struct TeamColumns {
     name: usize,
     worktree: Option<usize>,
     task: Option<usize>,
@@ -245,7 +246,7 @@ struct Columns {
     last_update: Option<usize>,
 }
 
-impl Columns {
+impl TeamColumns {
     fn new(text: &Text<'_>, table: &Table) -> Self {
         let column = |names: &[&str]| table.column(text, names);
         Self {
@@ -258,7 +259,7 @@ impl Columns {
         }
     }
 
-    fn read(&self, text: &Text<'_>, row: &Row) -> Teammate {
+    fn read(&self, text: &Text<'_>, row: &TableRow) -> Teammate {
         let cell = |column: Option<usize>| column.map_or(String::new(), |c| row.cell(text, c));
         let color = |column| {
             let color = row.cell(text, column);
@@ -274,7 +275,7 @@ impl Columns {
         }
     }
 
-    /// Writes a new row.
+    /// Renders a new row.
     fn row(&self, width: usize, change: &TeammateChange<'_>) -> String {
         let mut cells = vec![UNKNOWN; width];
         for (column, value) in self.changes(change).into_iter().chain([(self.name, change.name)]) {

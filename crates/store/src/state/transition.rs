@@ -1,27 +1,32 @@
-//! Moves of the whole project: a phase is complete, a milestone ships, a phase is removed.
+//! Updates STATE.md when a phase is complete, a milestone ships or a phase is removed.
 //!
-//! Only fields that exist are changed, in whichever dialect the document has them.
+//! Only existing fields are changed, in the dialect that the document uses.
 
 use mow_core::phase::PhaseNumber;
 
-use super::fields::{self, find, set_found};
+use super::fields::{self, find, set_field};
 use super::position::PhaseLine;
 use super::snapshot::split_activity;
 use crate::roadmap::milestone::CurrentMilestone;
 use crate::text::Text;
 use crate::text::field::Field;
 
-/// A phase that work moves on to.
+/// The phase with which work continues.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    /// Its number.
+pub struct NextPhase<'a> {
+    /// Phase number.
     pub number: &'a PhaseNumber,
-    /// Its name; empty when it has none.
+    /// Phase name; empty if it has none.
     pub name: &'a str,
 }
 
-/// Says that a phase is complete, and where work goes on.
-pub fn complete_phase(bytes: &[u8], done: &str, next: Option<Target<'_>>, today: &str) -> Vec<u8> {
+/// Records that a phase is complete and which phase is next.
+pub fn complete_phase(
+    bytes: &[u8],
+    done: &str,
+    next: Option<NextPhase<'_>>,
+    today: &str,
+) -> Vec<u8> {
     let mut state = bytes.to_vec();
     let (status, words) = match next {
         Some(next) => {
@@ -33,30 +38,30 @@ pub fn complete_phase(bytes: &[u8], done: &str, next: Option<Target<'_>>, today:
     };
     state = set(state, &["Status"], status);
     state = set(state, &["Current Plan", "Plan"], "Not started");
-    touch(state, today, &words)
+    set_last_activity(state, today, &words)
 }
 
-/// Says that a milestone has shipped.
+/// Records that a milestone has shipped.
 pub fn complete_milestone(bytes: &[u8], version: &str, today: &str) -> Vec<u8> {
     let state = set(bytes.to_vec(), &["Status"], &format!("{version} milestone complete"));
-    touch(state, today, &format!("{version} milestone completed and archived"))
+    set_last_activity(state, today, &format!("{version} milestone completed and archived"))
 }
 
-/// Makes another phase the current one.
-pub fn set_current(bytes: &[u8], next: Target<'_>) -> Vec<u8> {
+/// Sets the current phase.
+pub fn set_current(bytes: &[u8], next: NextPhase<'_>) -> Vec<u8> {
     let text = Text::new(bytes);
     let state = match find(&text, &["Current Phase"]) {
-        Some(field) => set_found(&text, &field, &position(&text, &field, next, true)),
+        Some(field) => set_field(&text, &field, &position(&text, &field, next, true)),
         None => match find(&text, &["Phase"]) {
-            Some(field) => set_found(&text, &field, &position(&text, &field, next, false)),
+            Some(field) => set_field(&text, &field, &position(&text, &field, next, false)),
             None => bytes.to_vec(),
         },
     };
     if next.name.is_empty() { state } else { set(state, &["Current Phase Name"], next.name) }
 }
 
-/// Writes a phase the way its field has it: `02`, or `2 of 5 (Name)`.
-fn position(text: &Text<'_>, field: &Field, next: Target<'_>, padded: bool) -> String {
+/// Formats a phase in the style of its field: `02`, or `2 of 5 (Name)`.
+fn position(text: &Text<'_>, field: &Field, next: NextPhase<'_>, padded: bool) -> String {
     let line = PhaseLine::parse(text.slice(field.value.clone()));
     match line.and_then(|line| line.total) {
         Some(total) if next.name.is_empty() => format!("{} of {total}", next.number),
@@ -67,7 +72,7 @@ fn position(text: &Text<'_>, field: &Field, next: Target<'_>, padded: bool) -> S
     }
 }
 
-/// Takes one off the number of phases, wherever the document states it.
+/// Decrements the number of phases wherever the document states it.
 pub fn remove_one_phase(bytes: &[u8]) -> Vec<u8> {
     let mut state = bytes.to_vec();
     for names in [&["Total Phases"][..], &["Current Phase"], &["Phase"]] {
@@ -75,19 +80,19 @@ pub fn remove_one_phase(bytes: &[u8]) -> Vec<u8> {
         let Some(field) = find(&text, names) else { continue };
         let value = text.slice(field.value.clone());
         let lower = value.to_lowercase();
-        // The total stands alone, or behind `of`.
+        // The total stands alone, or after `of`.
         let at =
             if names == ["Total Phases"] { Some(0) } else { lower.find(" of ").map(|at| at + 4) };
         let fewer =
             at.and_then(|at| Some(format!("{}{}", value.get(..at)?, one_less(value.get(at..)?)?)));
         if let Some(fewer) = fewer {
-            state = set_found(&text, &field, &fewer);
+            state = set_field(&text, &field, &fewer);
         }
     }
     state
 }
 
-/// Lowers the number a text begins with.
+/// Decrements the number at the start of a text.
 fn one_less(text: &str) -> Option<String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u32 = text[..digits].parse().ok()?;
@@ -99,21 +104,21 @@ fn set(bytes: Vec<u8>, names: &[&str], value: &str) -> Vec<u8> {
     found.unwrap_or(bytes)
 }
 
-/// Dates the last activity and says what it was.
-fn touch(bytes: Vec<u8>, today: &str, words: &str) -> Vec<u8> {
+/// Sets the date and the description of the last activity.
+fn set_last_activity(bytes: Vec<u8>, today: &str, words: &str) -> Vec<u8> {
     let described = fields::set(&bytes, "Last Activity Description", words);
     let is_described = described.is_some();
     let bytes = described.unwrap_or(bytes);
     let text = Text::new(&bytes);
     let Some(field) = find(&text, &["Last Activity"]) else { return bytes };
-    // `DATE — text` is how the plain dialect says both on one line.
+    // The plain dialect writes both on one line: `DATE — text`.
     let remarked = split_activity(text.slice(field.value.clone())).1.is_some();
     let in_line = !is_described && (!field.bold || remarked);
     let value = if in_line { format!("{today} — {words}") } else { today.to_owned() };
-    set_found(&text, &field, &value)
+    set_field(&text, &field, &value)
 }
 
-/// Returns the document that stands in for one that is lost.
+/// Returns the document that replaces a missing or unreadable STATE.md.
 pub fn stub(milestone: &CurrentMilestone, today: &str) -> String {
     let CurrentMilestone { version, name } = milestone;
     format!(

@@ -1,14 +1,14 @@
-//! Changes of fields, rows and the Aggregate section.
+//! Edits the fields, rows and Aggregate section of a status file.
 //!
-//! Each change is spliced into the bytes; a field, column or section that an older file lacks is
-//! added where today's files have it.
+//! Each change is a splice. A field, column or section that an older file lacks is added where
+//! current files have it.
 
-use super::layout::{Column, Layout, Part};
+use super::layout::{PlanColumn, StatusLayout, StatusSection};
 use super::{PlanRow, PlanState, Status, StatusError, UNSET, one_line_or_unset, parse};
 use crate::text::splice::{Splice, apply};
-use crate::text::table::{Row, Table};
+use crate::text::table::{Table, TableRow};
 
-/// The names [`set_field`] takes.
+/// The field names that [`set_field`] accepts.
 pub const FIELDS: &[&str] = &[
     "status",
     "worker",
@@ -20,41 +20,41 @@ pub const FIELDS: &[&str] = &[
     "verified",
 ];
 
-/// What changes about one plan; what is `None` stays.
+/// The change of one plan's row; `None` keeps a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanChange<'a> {
-    /// The id of the plan.
+    /// Plan id.
     pub plan: &'a str,
-    /// Its new state.
+    /// New state.
     pub status: Option<&'a str>,
-    /// The commit that completed it.
+    /// Commit that completed the plan.
     pub commit: Option<&'a str>,
-    /// How long it took.
+    /// Duration of the plan.
     pub duration: Option<&'a str>,
-    /// Tasks done and in all.
+    /// Completed and total tasks.
     pub tasks: Option<&'a str>,
-    /// The time of the change: `2026-01-01T10:00:00.000Z`.
+    /// Time of the change, such as `2026-01-01T10:00:00.000Z`.
     pub now_utc: &'a str,
 }
 
-/// Changes one plan's row, then what follows from it: Last update, Status, Aggregate.
+/// Changes one plan's row and then the values that follow from it: Last update, Status, Aggregate.
 ///
 /// # Errors
-/// When no row has the plan.
+/// Returns an error if no row has the plan.
 pub fn update_plan(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusError> {
     let bytes = write_row(bytes, change)?;
-    let bytes = put_field(&bytes, "Last update", change.now_utc);
+    let bytes = set_or_add_field(&bytes, "Last update", change.now_utc);
     let bytes = match phase_status(&parse(&bytes)) {
-        Some(status) => put_field(&bytes, "Status", status),
+        Some(status) => set_or_add_field(&bytes, "Status", status),
         None => bytes,
     };
     Ok(rewrite_aggregate(&bytes))
 }
 
-/// Gives a field of the phase another value; `last_update` and `Last update` are one name.
+/// Sets a field of the phase; `last_update` and `Last update` are the same name.
 ///
 /// # Errors
-/// When the name is none of [`FIELDS`].
+/// Returns an error if the name is not in [`FIELDS`].
 pub fn set_field(bytes: &[u8], name: &str, value: &str) -> Result<Vec<u8>, StatusError> {
     let key = name.trim().to_lowercase().replace([' ', '-'], "_");
     if !FIELDS.contains(&key.as_str()) {
@@ -62,22 +62,22 @@ pub fn set_field(bytes: &[u8], name: &str, value: &str) -> Result<Vec<u8>, Statu
     }
     let mut label = key.replace('_', " ");
     label[..1].make_ascii_uppercase();
-    Ok(put_field(bytes, &label, value))
+    Ok(set_or_add_field(bytes, &label, value))
 }
 
-/// Brings the Aggregate section in line with the rows.
+/// Rewrites the Aggregate section from the rows.
 pub fn rewrite_aggregate(bytes: &[u8]) -> Vec<u8> {
-    let layout = Layout::new(bytes);
+    let layout = StatusLayout::new(bytes);
     let status = parse(bytes);
-    let facts = [("Plans", counts(&status)), ("Commits", commits(&status))];
-    let Some(section) = layout.section(Part::Aggregate) else {
-        let body = facts.map(|(name, value)| format!("**{name}:** {value}")).join("\n");
-        return apply(bytes, vec![layout.insert_section(Part::Aggregate, &body)]);
+    let aggregate = [("Plans", counts(&status)), ("Commits", commits(&status))];
+    let Some(section) = layout.section(StatusSection::Aggregate) else {
+        let body = aggregate.map(|(name, value)| format!("**{name}:** {value}")).join("\n");
+        return apply(bytes, vec![layout.insert_section(StatusSection::Aggregate, &body)]);
     };
     let mut below = section.heading.line;
     let mut splices = Vec::new();
     let mut missing = Vec::new();
-    for (name, value) in facts {
+    for (name, value) in aggregate {
         match layout.field(section.lines.clone(), name) {
             Some(field) => {
                 splices.push(field.set(&layout.text, &value));
@@ -105,7 +105,7 @@ fn commits(status: &Status) -> String {
     one_line_or_unset(&status.commits().join(", "))
 }
 
-/// Returns the state of the phase that its plans imply, if they imply one.
+/// Returns the state of the phase that its plans imply; `None` keeps the current one.
 fn phase_status(status: &Status) -> Option<&'static str> {
     let of = status.aggregate();
     if of.complete > 0 && of.complete == status.plans.len() {
@@ -117,17 +117,17 @@ fn phase_status(status: &Status) -> Option<&'static str> {
     }
 }
 
-/// Sets a field, or adds it below the fields there are.
-fn put_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
-    let layout = Layout::new(bytes);
+/// Sets a field, or adds it below the existing fields.
+fn set_or_add_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
+    let layout = StatusLayout::new(bytes);
     let value = one_line_or_unset(value);
     let head = layout.head();
     if let Some(field) = layout.field(head.clone(), name) {
         return apply(bytes, vec![field.set(&layout.text, &value)]);
     }
     let line = format!("**{name}:** {value}");
-    let known = ["Phase"].into_iter().chain(FIELDS.iter().copied());
-    let last = known
+    let names = ["Phase"].into_iter().chain(FIELDS.iter().copied());
+    let last = names
         .filter_map(|name| layout.field(head.clone(), &name.replace('_', " ")))
         .map(|field| field.line)
         .max();
@@ -135,7 +135,7 @@ fn put_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
         Some(last) => layout.insert_below(last, &line),
         None => match head.end.checked_sub(1) {
             Some(last) => {
-                // Right below a table the line would be a row of it.
+                // Directly below a table the line would become a row.
                 let gap = if layout.text.line(last).contains('|') { "\n" } else { "" };
                 layout.insert_below(last, &format!("{gap}{line}\n"))
             }
@@ -149,7 +149,7 @@ fn put_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
 }
 
 fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusError> {
-    let layout = Layout::new(bytes);
+    let layout = StatusLayout::new(bytes);
     let table = layout.plan_table();
     let rows = table.as_ref().map(|table| layout.plan_rows(table)).unwrap_or_default();
     let (Some(table), Some(found)) = (table, find_plan(&rows, change.plan)) else {
@@ -158,23 +158,23 @@ fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusErr
     };
     let (index, row) = &rows[found];
     let mut cells: Vec<_> = [
-        (Column::Status, change.status),
-        (Column::Duration, change.duration),
-        (Column::Commit, change.commit),
-        (Column::Tasks, change.tasks),
+        (PlanColumn::Status, change.status),
+        (PlanColumn::Duration, change.duration),
+        (PlanColumn::Commit, change.commit),
+        (PlanColumn::Tasks, change.tasks),
     ]
     .into_iter()
     .filter_map(|(column, value)| Some((column, one_line_or_unset(value?))))
     .collect();
     if let Some(time) = start_time(row, change)
-        && Column::Started.find(&layout.text, &table).is_some()
+        && PlanColumn::Started.find(&layout.text, &table).is_some()
     {
-        cells.push((Column::Started, time));
+        cells.push((PlanColumn::Started, time));
     }
     Ok(apply(bytes, set_cells(&layout, &table, *index, &cells)))
 }
 
-/// Finds a plan by its id as written, else by its id without padding.
+/// Finds a plan by its id as written, or else by its id without padding.
 fn find_plan(rows: &[(usize, PlanRow)], plan: &str) -> Option<usize> {
     let exact = rows.iter().position(|(_, row)| row.plan == plan.trim());
     exact.or_else(|| {
@@ -183,7 +183,7 @@ fn find_plan(rows: &[(usize, PlanRow)], plan: &str) -> Option<usize> {
     })
 }
 
-/// Returns a plan id without zeros in front of its numbers and without the ending of its file.
+/// Returns a plan id without leading zeros and without its file name's suffix.
 fn unpadded(plan: &str) -> String {
     let id = plan.trim().to_lowercase();
     let id = id.strip_suffix(".md").unwrap_or(&id);
@@ -200,7 +200,7 @@ fn unpadded(plan: &str) -> String {
     parts.join("-")
 }
 
-/// Returns the time of day for a plan that begins with this change.
+/// Returns the start time of day if the plan starts with this change.
 fn start_time(row: &PlanRow, change: &PlanChange<'_>) -> Option<String> {
     let begins = row.state() == PlanState::NotStarted
         && PlanState::parse(change.status?) == PlanState::InProgress
@@ -210,12 +210,12 @@ fn start_time(row: &PlanRow, change: &PlanChange<'_>) -> Option<String> {
     begins.then(|| minutes.to_owned())
 }
 
-/// Returns the edits that set cells of one row; columns the table lacks are added to all of it.
+/// Returns the edits that set cells of one row; missing columns are added to the whole table.
 fn set_cells(
-    layout: &Layout<'_>,
+    layout: &StatusLayout<'_>,
     table: &Table,
     index: usize,
-    cells: &[(Column, String)],
+    cells: &[(PlanColumn, String)],
 ) -> Vec<Splice> {
     let text = &layout.text;
     let mut added: Vec<(usize, &str)> = Vec::new();
@@ -238,8 +238,8 @@ fn set_cells(
     let is_closed = text.slice(rule.start..end).ends_with('|');
     let dashes = if is_closed { "--------|" } else { "|--------" };
     splices.push(Splice::insert(end, dashes.repeat(added.len())));
-    // A row that lacks cells already reads as unset and stays as it is.
-    let is_whole = |row: &Row| row.cells.len() >= table.header.cells.len();
+    // A row that lacks cells already reads as unset and stays unchanged.
+    let is_whole = |row: &TableRow| row.cells.len() >= table.header.cells.len();
     let others = table.rows.iter().enumerate().filter(|(other, _)| *other != index);
     for (_, row) in others.filter(|(_, row)| is_whole(row)) {
         let short = added.iter().filter(|(at, _)| row.cells.len() <= *at);

@@ -1,24 +1,24 @@
-//! Where things stand in a status file: fields at the top, the table of plans, the sections.
+//! Finds the parts of a status file: the fields at the top, the plan table and the sections.
 //!
 //! Everything is found by name, so that older files with fewer columns or other headings read the
-//! same. Nothing here changes a file.
+//! same. This module only computes edits; it does not apply them.
 
 use std::ops::Range;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{PlanRow, PlanState, shown, shown_or_unset};
-use crate::state::sections::add_after;
-use crate::state::{Section, section};
+use super::{PlanRow, PlanState, unescape_or_unset, unescape_value};
+use crate::state::list_sections::add_after;
+use crate::state::{MarkdownSection, section};
 use crate::text::field::{Field, find_field};
 use crate::text::heading::heading_at;
 use crate::text::splice::Splice;
-use crate::text::table::{Row, Table, bare_tables, cells_at};
+use crate::text::table::{Table, TableRow, cells_at, tables_without_rows};
 use crate::text::{Text, inline};
 
-/// The sections of a status file, in the order they stand in it.
+/// The sections of a status file, in file order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum StatusSection {
     PlanProgress,
     Aggregate,
     Blockers,
@@ -26,7 +26,7 @@ pub(super) enum Part {
     Context,
 }
 
-impl Part {
+impl StatusSection {
     const ALL: [Self; 5] =
         [Self::PlanProgress, Self::Aggregate, Self::Blockers, Self::Decisions, Self::Context];
 
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// Returns the headings in use, in lower case.
+    /// Returns the headings that files use, in lower case.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::PlanProgress => &["plan progress", "plans", "progress"],
@@ -52,9 +52,9 @@ impl Part {
     }
 }
 
-/// The columns of the table of plans.
+/// The columns of the plan table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum PlanColumn {
     Plan,
     Status,
     Started,
@@ -63,11 +63,11 @@ pub(super) enum Column {
     Tasks,
 }
 
-impl Column {
+impl PlanColumn {
     const ALL: [Self; 6] =
         [Self::Plan, Self::Status, Self::Started, Self::Duration, Self::Commit, Self::Tasks];
 
-    /// Returns the headers in use, the one written today first.
+    /// Returns the column headers that files use; the first one is written today.
     pub(super) fn titles(self) -> &'static [&'static str] {
         match self {
             Self::Plan => &["Plan"],
@@ -84,24 +84,25 @@ impl Column {
     }
 }
 
-/// A status file with its structure.
-pub(super) struct Layout<'a> {
+/// A status file with its parsed structure.
+pub(super) struct StatusLayout<'a> {
     pub(super) text: Text<'a>,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> StatusLayout<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { text: Text::new(bytes) }
     }
 
-    /// Returns the lines above the first section, where the fields of the phase stand.
+    /// Returns the lines above the first section, which hold the fields of the phase.
     pub(super) fn head(&self) -> Range<usize> {
-        let names: Vec<_> = Part::ALL.iter().flat_map(|part| part.names()).copied().collect();
+        let names: Vec<_> =
+            StatusSection::ALL.iter().flat_map(|part| part.names()).copied().collect();
         let first = section(&self.text, &names);
         0..first.map_or(self.text.lines().len(), |section| section.heading.line)
     }
 
-    pub(super) fn section(&self, part: Part) -> Option<Section> {
+    pub(super) fn section(&self, part: StatusSection) -> Option<MarkdownSection> {
         section(&self.text, part.names())
     }
 
@@ -112,10 +113,10 @@ impl<'a> Layout<'a> {
 
     pub(super) fn field_value(&self, name: &str) -> Option<String> {
         let field = self.field(self.head(), name)?;
-        Some(shown_or_unset(self.text.slice(field.value)))
+        Some(unescape_or_unset(self.text.slice(field.value)))
     }
 
-    /// Reads the number out of `# Phase 03: Name -- Status`.
+    /// Reads the phase number from `# Phase 03: Name -- Status`.
     pub(super) fn phase_in_title(&self) -> Option<String> {
         let title = (0..self.text.lines().len()).find_map(|line| heading_at(&self.text, line))?;
         let number = self.text.slice(title.text).strip_prefix("Phase ")?.trim_start();
@@ -123,36 +124,45 @@ impl<'a> Layout<'a> {
         Some(number[..number.len() - rest.len()].to_owned())
     }
 
-    /// Returns the table of plans: the one of its section, else the first that names plans.
+    /// Returns the plan table: the one in its section, or else the first table with a Plan column.
     pub(super) fn plan_table(&self) -> Option<Table> {
-        let (table, rows) = self.bare_plan_table()?;
+        let (table, rows) = self.plan_table_without_rows()?;
         Some(table.with_rows(&self.text, rows))
     }
 
-    /// Returns the table of plans without its rows, and their lines.
-    fn bare_plan_table(&self) -> Option<(Table, Range<usize>)> {
+    /// Returns the plan table without its rows, and the lines of the rows.
+    fn plan_table_without_rows(&self) -> Option<(Table, Range<usize>)> {
         let text = &self.text;
         let find = |lines| {
-            bare_tables(text, lines).find(|(table, _)| Column::Plan.find(text, table).is_some())
+            tables_without_rows(text, lines)
+                .find(|(table, _)| PlanColumn::Plan.find(text, table).is_some())
         };
-        let own = self.section(Part::PlanProgress).and_then(|section| find(section.lines));
+        let own = self.section(StatusSection::PlanProgress).and_then(|section| find(section.lines));
         own.or_else(|| find(0..text.lines().len()))
     }
 
-    /// Returns the plans and the indexes of their rows; rows without a word are none.
+    /// Returns the plans with their row indexes; rows without a value are skipped.
     pub(super) fn plan_rows(&self, table: &Table) -> Vec<(usize, PlanRow)> {
-        let columns = Column::ALL.map(|column| column.find(&self.text, table));
-        let rows = table.rows.iter().enumerate().filter(|(_, row)| self.is_plan(row));
+        let columns = PlanColumn::ALL.map(|column| column.find(&self.text, table));
+        let rows = table.rows.iter().enumerate().filter(|(_, row)| self.is_plan_row(row));
         rows.map(|(index, row)| (index, self.plan_row(columns, row))).collect()
     }
 
-    /// Reads a row, given where each of [`Column::ALL`] stands.
-    fn plan_row(&self, columns: [Option<usize>; 6], row: &Row) -> PlanRow {
+    /// Reads a row, given the index of each of [`PlanColumn::ALL`].
+    fn plan_row(&self, columns: [Option<usize>; 6], row: &TableRow) -> PlanRow {
         let written = columns
             .map(|column| column.map(|column| row.cell(&self.text, column)).unwrap_or_default());
         let [plan, others @ ..] = written;
-        let [status, started, duration, commit, tasks] = others.map(|cell| shown_or_unset(&cell));
-        PlanRow { plan: shown(&inline::plain(&plan)), status, started, duration, commit, tasks }
+        let [status, started, duration, commit, tasks] =
+            others.map(|cell| unescape_or_unset(&cell));
+        PlanRow {
+            plan: unescape_value(&inline::strip_markup(&plan)),
+            status,
+            started,
+            duration,
+            commit,
+            tasks,
+        }
     }
 
     pub(super) fn plans(&self) -> Vec<PlanRow> {
@@ -160,41 +170,41 @@ impl<'a> Layout<'a> {
         self.plan_rows(&table).into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Returns the states of the plans and nothing else of them.
+    /// Returns the states of the plans without reading the other cells.
     pub(super) fn plan_states(&self) -> Vec<PlanState> {
-        let Some((table, rows)) = self.bare_plan_table() else { return Vec::new() };
-        let status = Column::Status.find(&self.text, &table);
+        let Some((table, rows)) = self.plan_table_without_rows() else { return Vec::new() };
+        let status = PlanColumn::Status.find(&self.text, &table);
         let state = |line| {
             let mut cells = cells_at(&self.text, line).map(|cell| self.text.slice(cell).trim());
-            let is_plan = cells.clone().any(is_word);
+            let is_plan = cells.clone().any(has_value);
             let written = status.and_then(|column| cells.nth(column)).unwrap_or("");
             is_plan.then(|| PlanState::parse(written))
         };
         rows.filter_map(state).collect()
     }
 
-    /// Returns whether a row has a word in it.
-    fn is_plan(&self, row: &Row) -> bool {
-        (0..row.cells.len()).any(|cell| is_word(row.written(&self.text, cell)))
+    /// Returns whether a row has a value in any cell.
+    fn is_plan_row(&self, row: &TableRow) -> bool {
+        (0..row.cells.len()).any(|cell| has_value(row.raw_cell(&self.text, cell)))
     }
 
-    /// Returns the edit that puts new lines below a line.
+    /// Returns the edit that inserts lines below a line.
     pub(super) fn insert_below(&self, line: usize, added: &str) -> Vec<Splice> {
         let ending = self.text.line_ending();
         add_after(&self.text, line, &added.replace('\n', ending), ending)
     }
 
-    /// Returns where a line begins, a byte order mark left out.
+    /// Returns the offset of a line's start, after a byte order mark.
     pub(super) fn start_of(&self, line: usize) -> usize {
         let start = self.text.lines().get(line).map_or(self.text.bytes().len(), |line| line.start);
         if start == 0 && self.text.bytes().starts_with("\u{feff}".as_bytes()) { 3 } else { start }
     }
 
-    /// Returns the edit that adds a section which is not there yet, in its place among the others.
-    pub(super) fn insert_section(&self, part: Part, body: &str) -> Splice {
+    /// Returns the edit that adds a missing section in its order among the others.
+    pub(super) fn insert_section(&self, part: StatusSection, body: &str) -> Splice {
         let ending = self.text.line_ending();
         let lines = self.text.lines();
-        let later = Part::ALL.into_iter().filter(|other| *other > part);
+        let later = StatusSection::ALL.into_iter().filter(|other| *other > part);
         let below = later.filter_map(|other| self.section(other)).map(|found| found.heading.line);
         let line = below.min().unwrap_or(lines.len());
         let gap = match line.checked_sub(1).map(|above| lines[above]) {
@@ -209,7 +219,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Returns whether a cell says anything.
-fn is_word(cell: &str) -> bool {
+/// Returns whether a cell has a value.
+fn has_value(cell: &str) -> bool {
     !matches!(cell, "" | "-" | "--")
 }

@@ -1,15 +1,15 @@
-//! What holds for every status file and every value.
+//! Property tests of status file edits for any file and any value.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::trial_values;
+use crate::awkward_text;
 
 const NOW: &str = "2026-01-02T10:05:00.000Z";
 
 fn value() -> impl Strategy<Value = String> {
-    trial_values::value(0..8)
+    awkward_text::awkward_text(0..8)
 }
 
 fn file() -> impl Strategy<Value = String> {
@@ -23,12 +23,12 @@ fn file() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a value reads as once it has been written.
-fn kept(value: &str) -> String {
-    shown_or_unset(&one_line(value))
+/// Returns the value that is read back after it is written.
+fn read_back(value: &str) -> String {
+    unescape_or_unset(&one_line(value))
 }
 
-/// The lines of which two files differ, of files with as many lines.
+/// Returns the pairs of lines in which two files with the same number of lines differ.
 fn changed<'a>(old: &'a str, new: &'a str) -> Vec<(&'a str, &'a str)> {
     let pairs: Vec<_> = old.split('\n').zip(new.split('\n')).collect();
     assert_eq!(old.split('\n').count(), new.split('\n').count(), "{old}\n{new}");
@@ -50,10 +50,10 @@ proptest! {
         };
         let new = update_plan(file.as_bytes(), &change).expect("plan exists");
         let (before, after) = (parse(file.as_bytes()), parse(&new));
-        prop_assert_eq!(&after.plans[0].status, &kept(&status));
-        prop_assert_eq!(&after.plans[0].commit, &kept(&commit));
-        prop_assert_eq!(&after.plans[0].tasks, &kept(&tasks));
-        prop_assert_eq!(&after.plans[0].duration, &kept(&last));
+        prop_assert_eq!(&after.plans[0].status, &read_back(&status));
+        prop_assert_eq!(&after.plans[0].commit, &read_back(&commit));
+        prop_assert_eq!(&after.plans[0].tasks, &read_back(&tasks));
+        prop_assert_eq!(&after.plans[0].duration, &read_back(&last));
         prop_assert_eq!(&after.plans[1..], &before.plans[1..]);
         prop_assert_eq!(&after.last_update, NOW);
         let new = String::from_utf8(new).expect("text");
@@ -78,7 +78,7 @@ proptest! {
             "last_update" => &after.last_update,
             _ => &after.blocker_mode,
         };
-        prop_assert_eq!(read, &kept(&value));
+        prop_assert_eq!(read, &read_back(&value));
         let new = String::from_utf8(new).expect("text");
         prop_assert!(changed(&file, &new).len() <= 1);
     }
@@ -87,11 +87,11 @@ proptest! {
     fn a_bullet_is_added_alone(file in file(), first in value(), second in value()) {
         let bullet = |value: &str| one_line(value).trim().to_owned();
         prop_assume!(!bullet(&first).is_empty() && !bullet(&second).is_empty());
-        let is_none = |value: &str| crate::state::sections::is_placeholder(&bullet(value));
+        let is_none = |value: &str| crate::state::list_sections::is_placeholder(&bullet(value));
         prop_assume!(!is_none(&first) && !is_none(&second));
         let one = add_decision(file.as_bytes(), &first).expect("has text");
         let two = add_decision(&one, &second).expect("has text");
-        let expected = [shown(&bullet(&first)), shown(&bullet(&second))];
+        let expected = [unescape_value(&bullet(&first)), unescape_value(&bullet(&second))];
         let after = parse(&two);
         prop_assert_eq!(&after.decisions, &expected);
         prop_assert_eq!(Status { decisions: Vec::new(), ..after }, parse(file.as_bytes()));
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_do_harm(
+    fn no_bytes_make_an_edit_panic(
         noise in prop::collection::vec(any::<u8>(), 0..60), file in file(), at in 0_usize..900,
         value in value(),
     ) {
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn any_template_will_do(template in value(), name in value()) {
+    fn no_template_makes_rendering_panic(template in value(), name in value()) {
         let plans = [("03-01".to_owned(), 1)];
         let _ = render_with(&template, &NewStatus { phase: "03", name: &name, plans: &plans });
     }

@@ -1,6 +1,6 @@
-//! The first status file of a phase.
+//! Renders the first status file of a phase.
 
-use super::layout::{Column, Layout, Part};
+use super::layout::{PlanColumn, StatusLayout, StatusSection};
 use super::{UNSET, one_line, rewrite_aggregate};
 use crate::text::Text;
 use crate::text::splice::{Splice, apply};
@@ -40,34 +40,34 @@ None.
 None.
 ";
 
-/// The part of the template that an override without a table of plans gets.
+/// The plan table for a project template that has none.
 const PLAN_TABLE: &str = "\
 | Plan | Status | Started | Duration | Commit | Tasks |
 |------|--------|---------|----------|--------|-------|";
 
-/// What a new status file is about.
+/// The values of a new status file.
 #[derive(Clone, Copy, Debug)]
 pub struct NewStatus<'a> {
-    /// The number of the phase, padded.
+    /// Phase number, padded.
     pub phase: &'a str,
-    /// The name of the phase.
+    /// Phase name.
     pub name: &'a str,
-    /// The ids of the plans, each with the number of its tasks.
+    /// Plan ids, each with its number of tasks.
     pub plans: &'a [(String, usize)],
 }
 
-/// Makes the file from the built-in template.
+/// Renders the file from the built-in template.
 pub fn render(new: &NewStatus<'_>) -> String {
     render_with(TEMPLATE, new)
 }
 
-/// Makes the file from another template, which may hold `{phase_number}` and `{phase_name}`.
+/// Renders the file from another template, which may contain `{phase_number}` and `{phase_name}`.
 ///
-/// Rows the template has in its table of plans are examples and go.
+/// Rows in the template's plan table are examples and are removed.
 pub fn render_with(template: &str, new: &NewStatus<'_>) -> String {
     let filled = fill(template, new);
     let filled = with_table(&filled);
-    let layout = Layout::new(&filled);
+    let layout = StatusLayout::new(&filled);
     let bytes = match layout.plan_table() {
         Some(table) => apply(&filled, rows(&layout, &table, new.plans)),
         None => filled.clone(),
@@ -76,7 +76,7 @@ pub fn render_with(template: &str, new: &NewStatus<'_>) -> String {
     String::from_utf8(bytes).expect("text spliced into text is text")
 }
 
-/// Fills the placeholders in one pass, so that a name which looks like one stays as it is.
+/// Fills the placeholders in one pass, so that a name that looks like a placeholder stays.
 fn fill(template: &str, new: &NewStatus<'_>) -> String {
     let values = [("{phase_number}", one_line(new.phase)), ("{phase_name}", one_line(new.name))];
     let mut result = String::with_capacity(template.len() + 64);
@@ -94,22 +94,25 @@ fn fill(template: &str, new: &NewStatus<'_>) -> String {
 }
 
 fn with_table(filled: &str) -> Vec<u8> {
-    let layout = Layout::new(filled.as_bytes());
+    let layout = StatusLayout::new(filled.as_bytes());
     if layout.plan_table().is_some() {
         return filled.as_bytes().to_vec();
     }
-    let splices = match layout.section(Part::PlanProgress) {
+    let splices = match layout.section(StatusSection::PlanProgress) {
         Some(section) => layout.insert_below(section.heading.line, &format!("\n{PLAN_TABLE}\n")),
-        None => vec![layout.insert_section(Part::PlanProgress, PLAN_TABLE)],
+        None => vec![layout.insert_section(StatusSection::PlanProgress, PLAN_TABLE)],
     };
     apply(filled.as_bytes(), splices)
 }
 
-/// Returns the edits that put a row for each plan where the template has its examples.
-fn rows(layout: &Layout<'_>, table: &Table, plans: &[(String, usize)]) -> Vec<Splice> {
+/// Returns the edits that replace the template's example rows by one row per plan.
+fn rows(layout: &StatusLayout<'_>, table: &Table, plans: &[(String, usize)]) -> Vec<Splice> {
     let text = &layout.text;
-    let mut splices: Vec<_> =
-        table.rows.iter().map(|row| Splice::remove(text.lines()[row.line].whole())).collect();
+    let mut splices: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| Splice::remove(text.lines()[row.line].range_with_ending()))
+        .collect();
     let rows: Vec<_> = plans.iter().map(|plan| row(text, table, plan)).collect();
     if !rows.is_empty() {
         splices.extend(layout.insert_below(table.separator, &rows.join("\n")));
@@ -120,9 +123,9 @@ fn rows(layout: &Layout<'_>, table: &Table, plans: &[(String, usize)]) -> Vec<Sp
 fn row(text: &Text<'_>, table: &Table, (plan, tasks): &(String, usize)) -> String {
     let mut cells = vec![UNSET.to_owned(); table.header.cells.len()];
     let values = [
-        (Column::Plan, one_line(plan)),
-        (Column::Status, "not started".to_owned()),
-        (Column::Tasks, format!("0/{tasks}")),
+        (PlanColumn::Plan, one_line(plan)),
+        (PlanColumn::Status, "not started".to_owned()),
+        (PlanColumn::Tasks, format!("0/{tasks}")),
     ];
     for (column, value) in values {
         if let Some(at) = column.find(text, table) {

@@ -1,4 +1,4 @@
-//! Status files: what is read, what an edit changes, and that nothing else does.
+//! Tests of status files: what is read, what an edit changes, and that nothing else changes.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn update(file: &str, change: PlanChange<'_>) -> String {
     text(update_plan(file.as_bytes(), &PlanChange { now_utc: NOW, ..change }).expect("plan exists"))
 }
 
-/// An older file: five columns, plain words, other headings, no Aggregate.
+/// An older file: five columns, plain words, other headings, no Aggregate section.
 const OLD: &str = "\
 # Phase 7: Search -- Status
 
@@ -46,7 +46,7 @@ None.
 ";
 
 #[test]
-fn a_new_file() {
+fn a_new_file_is_rendered_from_the_template() {
     let expected = "\
 # Phase 03: User Login -- Status
 
@@ -95,7 +95,7 @@ fn a_new_file_without_plans_reads_as_such() {
 }
 
 #[test]
-fn another_template() {
+fn a_project_template_replaces_the_built_in_one() {
     let template = "# {phase_name} ({phase_number}) {other}\r\n\r\n## Plan Progress\r\n\r\n\
         | Tasks | Who | Plan | Status |\r\n|---|---|---|---|\r\n| 0/9 | x | example | failed |\r\n";
     let new = NewStatus { phase: "03", name: "$1 {phase_number}", plans: &plans() };
@@ -134,7 +134,7 @@ fn an_older_file_reads_by_names() {
 }
 
 #[test]
-fn states_in_all_spellings() {
+fn states_are_parsed_in_all_spellings() {
     for (written, state) in [
         ("not started", PlanState::NotStarted),
         ("pending", PlanState::NotStarted),
@@ -152,7 +152,7 @@ fn states_in_all_spellings() {
 }
 
 #[test]
-fn a_plan_begins() {
+fn starting_a_plan_sets_its_start_time_and_the_phase_status() {
     let change = PlanChange { plan: "03-02", status: Some("in progress"), ..Default::default() };
     let expected = fresh()
         .replace("| 03-02 | not started | -- |", "| 03-02 | in progress | 10:05 |")
@@ -163,7 +163,7 @@ fn a_plan_begins() {
 }
 
 #[test]
-fn the_time_of_beginning_is_set_once() {
+fn the_start_time_is_set_once() {
     let begin = PlanChange { plan: "03-01", status: Some("executing"), ..Default::default() };
     let begun = update(&fresh(), begin);
     let again = PlanChange { now_utc: "2026-01-02T11:11:11.000Z", ..begin };
@@ -174,7 +174,7 @@ fn the_time_of_beginning_is_set_once() {
 }
 
 #[test]
-fn a_plan_ends() {
+fn finished_plans_set_the_aggregate_and_the_phase_status() {
     let done = PlanChange {
         plan: "03-01",
         status: Some("complete"),
@@ -241,7 +241,7 @@ fn an_older_file_gains_what_it_lacks() {
 }
 
 #[test]
-fn fields_of_the_phase() {
+fn every_known_field_can_be_set() {
     for name in FIELDS {
         let file = text(set_field(fresh().as_bytes(), name, "a $1 | `b`").expect("known field"));
         let label = name.replace('_', " ");
@@ -299,7 +299,7 @@ fn fields_below_the_head_are_not_the_phase() {
 }
 
 #[test]
-fn what_is_hidden_is_not_read() {
+fn comments_are_not_read() {
     let hidden = "<!--\n**Worker:** ghost\n| 03-09 | failed | | | | |\n-->\n";
     let file = fresh().replace("**Phase:**", &format!("{hidden}\n**Phase:**"));
     assert_eq!(parse(file.as_bytes()), parse(fresh().as_bytes()));
@@ -325,7 +325,7 @@ fn an_empty_table_ends_before_the_next_section() {
 }
 
 #[test]
-fn bullets_take_the_place_of_nothing() {
+fn a_bullet_replaces_the_placeholder() {
     let added = text(add_blocker(fresh().as_bytes(), "Disk | $1\nfull `x`").expect("has text"));
     let bullet = "- Disk | $1 full `x`";
     assert_eq!(added, fresh().replacen("None.", bullet, 1));

@@ -1,34 +1,34 @@
-//! Fields: `**Name:** value`, `**Name**: value` and `Name: value`, each on one line.
+//! Finds and sets fields: `**Name:** value`, `**Name**: value` and `Name: value`.
 //!
-//! A field never leaves its line, so an empty one is empty and not the heading below it.
+//! A field never extends past its line. An empty field has an empty value, not the next line's text.
 
 use std::ops::Range;
 
 use super::Text;
-use super::inline::guard;
+use super::inline::escape_comment_start;
 use super::splice::Splice;
 
-/// The longest name of a plain field; more is a sentence with a colon in it.
+/// The longest name of a plain field, in bytes; a longer text is a sentence with a colon in it.
 const PLAIN_NAME_MAX: usize = 40;
 
 /// A field found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The index of its line.
+    /// Index of the line.
     pub line: usize,
-    /// Whether the name is in bold.
+    /// Whether the name is bold: `**Name:**`.
     pub bold: bool,
-    /// The bytes of the name.
+    /// Byte range of the name, without asterisks and colon.
     pub name: Range<usize>,
-    /// The bytes of the value, blanks around it left out.
+    /// Byte range of the trimmed value.
     pub value: Range<usize>,
 }
 
 impl Field {
-    /// Returns the edit that gives the field another value, the rest of the line replaced.
+    /// Returns the edit that sets the field's value and replaces the rest of the line.
     ///
-    /// Blanks at the end stay: in Markdown two of them break the line. A field that has the value
-    /// already is left alone.
+    /// Trailing blanks stay, because two of them are a line break in Markdown. A field that already
+    /// has the value gets an empty edit.
     pub fn set(&self, text: &Text<'_>, value: &str) -> Splice {
         if text.slice(self.value.clone()) == value {
             return Splice::remove(self.value.end..self.value.end);
@@ -38,21 +38,21 @@ impl Field {
         let blanks = rest.len() - rest.trim_end_matches([' ', '\t']).len();
         let glued = !text.slice(0..self.value.start).ends_with(char::is_whitespace);
         let blank = if glued && !value.is_empty() { " " } else { "" };
-        let value = guard(value).replace(['\n', '\r'], " ");
+        let value = escape_comment_start(value).replace(['\n', '\r'], " ");
         Splice::replace(self.value.start..line.end - blanks, format!("{blank}{value}"))
     }
 }
 
 /// Reads one line as a field.
 pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
-    let place = *text.lines().get(line)?;
+    let span = *text.lines().get(line)?;
     let content = text.line(line);
-    let body = without_mark(content.trim_start());
-    // A box is no field.
+    let body = without_marker(content.trim_start());
+    // A checkbox is not a field.
     if body.starts_with('[') {
         return None;
     }
-    let at = place.start + content.len() - body.len();
+    let at = span.start + content.len() - body.len();
     let (bold, name, after) = match body.strip_prefix("**") {
         Some(inner) => {
             let (name, after) = split_bold(inner)?;
@@ -65,7 +65,7 @@ pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
     };
     let value = after.trim();
     let lead = after.len() - after.trim_start().len();
-    let end = place.start + content.len();
+    let end = span.start + content.len();
     let start = if value.is_empty() {
         (end - after.len() + lead.min(1)).min(end)
     } else {
@@ -74,15 +74,15 @@ pub fn field_at(text: &Text<'_>, line: usize) -> Option<Field> {
     Some(Field { line, bold, name, value: start..start + value.len() })
 }
 
-/// Takes a list mark or quote sign off.
-fn without_mark(content: &str) -> &str {
+/// Strips a list marker or a quote marker.
+fn without_marker(content: &str) -> &str {
     let marked = content.starts_with(['-', '+', '>']) || content.starts_with("* ");
     if marked { content[1..].trim_start() } else { content }
 }
 
 /// Splits `Name:** value` and `Name**: value` (also `Name** (remark): value`).
 fn split_bold(inner: &str) -> Option<(&str, &str)> {
-    // Names are short: looking at each pair of bytes beats preparing a search.
+    // Names are short, so scanning byte pairs is faster than preparing a substring search.
     let at = inner.as_bytes().windows(2).position(|pair| pair == b"**")?;
     let (name, after) = (&inner[..at], &inner[at + 2..]);
     if let Some(name) = name.trim_end().strip_suffix([':', '：']) {
@@ -101,11 +101,11 @@ fn split_plain(body: &str) -> Option<(&str, &str)> {
     let at = body.find(|c| !is_part(c)).filter(|at| *at <= PLAIN_NAME_MAX)?;
     let (name, after) = (&body[..at], body[at..].strip_prefix([':', '：'])?);
     let is_name = name.starts_with(char::is_alphabetic);
-    // `http://` is an address.
+    // `http://` is a URL, not a field named `http`.
     (is_name && !after.starts_with("//")).then_some((name, after))
 }
 
-/// Finds the first field of a name among some lines, without regard to case.
+/// Finds the first field with a name in a range of lines, ignoring case.
 pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) -> Option<Field> {
     lines.filter_map(|line| field_at(text, line)).find(|field| {
         let found = text.slice(field.name.clone()).trim();
@@ -113,15 +113,15 @@ pub fn find_field(text: &Text<'_>, lines: Range<usize>, name: &str, bold: bool) 
     })
 }
 
-/// Returns whether a name is one of some, without regard to case.
-pub fn is_one_of(name: &str, names: &[&str]) -> bool {
+/// Returns whether a name is in a list of names, ignoring case.
+pub fn name_is_one_of(name: &str, names: &[&str]) -> bool {
     if name.is_ascii() {
         return names.iter().any(|other| name.eq_ignore_ascii_case(other));
     }
     names.iter().any(|other| same_name(name, other))
 }
 
-/// Compares names without regard to case.
+/// Compares two names, ignoring case.
 pub fn same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
 }

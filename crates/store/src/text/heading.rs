@@ -1,4 +1,4 @@
-//! ATX headings and the sections they open.
+//! Finds ATX headings (`## Title`) and the end of the section that each one opens.
 
 use std::ops::Range;
 
@@ -7,26 +7,27 @@ use super::Text;
 /// A heading line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// The number of `#` signs.
+    /// Number of `#` characters, 1 to 6.
     pub level: usize,
-    /// The index of its line.
+    /// Index of the line.
     pub line: usize,
-    /// The bytes of its text, signs and blanks around it left out.
+    /// Byte range of the title, without `#` characters and surrounding blanks.
     pub text: Range<usize>,
 }
 
-/// Finds all headings.
+/// Finds all headings in file order.
 pub fn headings(text: &Text<'_>) -> Vec<Heading> {
     (0..text.lines().len()).filter_map(|line| heading_at(text, line)).collect()
 }
 
 /// Reads one line as a heading.
 ///
-/// `###Phase 3` without a blank is accepted, as people write it; `#12` is not, it names an issue.
+/// `###Phase 3` without a blank is accepted because people write it. `#12` is not a heading: it names
+/// an issue.
 pub fn heading_at(text: &Text<'_>, line: usize) -> Option<Heading> {
-    let place = text.lines().get(line)?;
+    let span = text.lines().get(line)?;
     let content = text.line(line);
-    // Most lines are no headings, and documents are asked for headings again and again.
+    // Most lines are not headings, and documents are searched for headings often: reject them fast.
     let first = content.bytes().find(|byte| !byte.is_ascii_whitespace())?;
     if first.is_ascii() && first != b'#' {
         return None;
@@ -39,11 +40,11 @@ pub fn heading_at(text: &Text<'_>, line: usize) -> Option<Heading> {
         return None;
     }
     let title = without_closing_signs(after.trim());
-    let start = place.start + content.len() - after.trim_start().len();
+    let start = span.start + content.len() - after.trim_start().len();
     Some(Heading { level, line, text: start..start + title.len() })
 }
 
-/// Takes off the signs that may close a heading; those of `C#` belong to the word.
+/// Strips the `#` characters that may close a heading; those of `C#` belong to the word.
 fn without_closing_signs(title: &str) -> &str {
     let bare = title.trim_end_matches('#');
     if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title }

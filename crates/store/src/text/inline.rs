@@ -1,12 +1,13 @@
-//! Inline markup: what is left of a text when bold, code, links and strike-through are taken off.
+//! Strips inline markup (bold, code, links, strike-through) and escapes text that is written.
 
 use std::borrow::Cow;
 
 use memchr::memchr3;
 
-/// Returns the text without emphasis, code marks, link targets and strike-through, blanks folded.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    // Bold around the whole is the most usual markup, and what it leaves is seldom marked up.
+/// Returns the text without emphasis, backticks, link targets and strike-through, with runs of
+/// whitespace collapsed.
+pub fn strip_markup(text: &str) -> Cow<'_, str> {
+    // Most marked-up texts are bold as a whole and have no other markup inside.
     let inner = text.trim_matches(|c: char| c == '*' || c.is_whitespace());
     if is_plain(inner) {
         return Cow::Borrowed(inner);
@@ -15,13 +16,14 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     if memchr3(b'*', b'`', b'[', text.as_bytes()).is_none()
         && memchr3(b'_', b'~', b'\\', text.as_bytes()).is_none()
     {
-        return fold_blanks(text);
+        return collapse_whitespace(text);
     }
-    Cow::Owned(fold_blanks(&strip_marks(text)).into_owned())
+    Cow::Owned(collapse_whitespace(&strip_marks(text)).into_owned())
 }
 
-/// Returns whether a trimmed text is known to have neither markup nor blanks to fold; one beyond
-/// ASCII is not.
+/// Returns whether a trimmed ASCII text has neither markup nor whitespace to collapse.
+///
+/// Returns false for any text beyond ASCII, which takes the slow path.
 fn is_plain(text: &str) -> bool {
     let mut before = b'x';
     text.bytes().all(|byte| {
@@ -37,7 +39,7 @@ fn strip_marks(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
-    // Beyond this offset no link can end; looking there for each bracket would take too long.
+    // No link can end beyond this offset. Without the limit each bracket would scan to the end.
     let links_end = text.rfind(')').unwrap_or(0);
     while let Some(c) = rest.chars().next() {
         let taken = match c {
@@ -62,19 +64,19 @@ fn strip_marks(text: &str) -> String {
     result
 }
 
-/// Copies the first bytes of a text and returns how many.
+/// Copies the first `width` bytes of a text to the result and returns `width`.
 fn keep(result: &mut String, text: &str, width: usize) -> usize {
     result.push_str(&text[..width]);
     width
 }
 
-/// Writes a value so that it cannot open a comment, which would hide what follows it.
-pub fn guard(value: &str) -> Cow<'_, str> {
+/// Escapes `<!--`, so that a written value cannot open a comment that hides the text after it.
+pub fn escape_comment_start(value: &str) -> Cow<'_, str> {
     if value.contains("<!--") { value.replace("<!--", "&lt;!--").into() } else { value.into() }
 }
 
-/// Reads back what [`guard`] wrote.
-pub fn unguard(written: &str) -> Cow<'_, str> {
+/// Reverses [`escape_comment_start`].
+pub fn unescape_comment_start(written: &str) -> Cow<'_, str> {
     if written.contains("&lt;!--") {
         written.replace("&lt;!--", "<!--").into()
     } else {
@@ -82,8 +84,8 @@ pub fn unguard(written: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text with every run of blanks made one space.
-pub fn fold_blanks(text: &str) -> Cow<'_, str> {
+/// Returns the trimmed text with every run of whitespace replaced by one space.
+pub fn collapse_whitespace(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     let single = |(index, c): (usize, char)| {
         !c.is_whitespace() || (c == ' ' && !text[index + 1..].starts_with(char::is_whitespace))
@@ -101,16 +103,17 @@ pub fn fold_blanks(text: &str) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
-/// An underscore is emphasis only at the edge of a word: `snake_case` keeps its own.
+/// Returns whether an underscore is emphasis. It is only at the edge of a word: `snake_case` keeps
+/// its underscore.
 fn is_emphasis(before: char, after: &str) -> bool {
     let next = after.chars().next().unwrap_or(' ');
     !(before.is_alphanumeric() && next.is_alphanumeric()) && next != '_' && before != '_'
         || (before == '_') != (next == '_')
 }
 
-/// Reads `[text](target)` and returns the text and the width of the whole.
+/// Reads `[text](target)` and returns the link text and the width of the whole link.
 ///
-/// `last` is the place of the last closing parenthesis, zero when there is none.
+/// `last` is the offset of the last closing parenthesis, or zero if there is none.
 fn link(text: &str, last: usize) -> Option<(&str, usize)> {
     let ends = |at: &usize| match text.as_bytes()[*at] {
         b']' => text[at + 1..].starts_with('('),

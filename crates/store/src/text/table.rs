@@ -1,7 +1,7 @@
-//! Pipe tables, read line by line and addressed by header name.
+//! Reads and edits pipe tables; columns are addressed by header name.
 //!
-//! A table is a header row, a separator row, and rows up to the first line that is none. Cells are
-//! split at pipes that no backslash escapes; empty cells are cells.
+//! A table is a header row, a separator row, and all lines below that are rows. Cells are split at
+//! pipes that are not escaped with a backslash. Empty cells count.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,45 +15,45 @@ use super::{Text, inline};
 /// A table in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// The row with the names of the columns.
-    pub header: Row,
-    /// The index of the separator's line.
+    /// Row with the column names.
+    pub header: TableRow,
+    /// Index of the separator's line.
     pub separator: usize,
-    /// The rows below the separator.
-    pub rows: Vec<Row>,
+    /// Rows below the separator; empty if found by [`tables_without_rows`].
+    pub rows: Vec<TableRow>,
 }
 
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The index of its line.
+pub struct TableRow {
+    /// Index of the line.
     pub line: usize,
-    /// The bytes between the pipes, blanks included.
+    /// Byte ranges between the pipes, including blanks.
     pub cells: Vec<Range<usize>>,
 }
 
-impl Row {
-    /// Returns the text of a cell, trimmed and unescaped; empty where the row is too short.
+impl TableRow {
+    /// Returns the trimmed, unescaped text of a cell; empty if the row is too short.
     pub fn cell(&self, text: &Text<'_>, column: usize) -> String {
         self.cell_text(text, column).into_owned()
     }
 
-    /// Returns the same without a copy, where nothing is escaped.
+    /// Returns the same text as [`TableRow::cell`], without a copy if nothing is escaped.
     pub fn cell_text<'t>(&self, text: &'t Text<'_>, column: usize) -> Cow<'t, str> {
-        let written = self.written(text, column);
+        let written = self.raw_cell(text, column);
         if memchr2(b'\\', b'&', written.as_bytes()).is_none() {
             return Cow::Borrowed(written);
         }
-        Cow::Owned(inline::unguard(written).replace("\\|", "|"))
+        Cow::Owned(inline::unescape_comment_start(written).replace("\\|", "|"))
     }
 
-    /// Returns the text of a cell as written, trimmed.
-    pub fn written<'t>(&self, text: &'t Text<'_>, column: usize) -> &'t str {
+    /// Returns the trimmed text of a cell, still escaped.
+    pub fn raw_cell<'t>(&self, text: &'t Text<'_>, column: usize) -> &'t str {
         self.cells.get(column).map_or("", |range| text.slice(range.clone())).trim()
     }
 
-    /// Returns the edits that give some cells other values, the row's own spacing kept. A cell
-    /// that has its value already is left alone.
+    /// Returns the edits that set some cells and keep the row's spacing. Cells that already have
+    /// their value get no edit.
     pub fn set(&self, text: &Text<'_>, changes: &[(usize, &str)]) -> Vec<Splice> {
         let mut splices = Vec::new();
         let mut missing = Vec::new();
@@ -78,7 +78,7 @@ impl Row {
     }
 }
 
-/// Replaces the content of a cell and keeps the blanks around it.
+/// Returns the edit that replaces a cell's content and keeps the blanks around it.
 fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
     let old = text.slice(range.clone());
     let value = escape_cell(value);
@@ -87,37 +87,37 @@ fn set_cell(text: &Text<'_>, range: &Range<usize>, value: &str) -> Splice {
         return Splice::replace(range.clone(), format!(" {value} "));
     }
     let start = range.start + old.len() - old.trim_start().len();
-    // A backslash right before the pipe would escape it.
+    // A backslash directly before the pipe would escape the pipe.
     let is_tight = start + content.len() == range.end;
     let blank = if is_tight && value.ends_with('\\') { " " } else { "" };
     Splice::replace(start..start + content.len(), value + blank)
 }
 
-/// Makes a value fit into a cell: pipes escaped, one line, no comment opened.
+/// Makes a value safe for a cell: escapes pipes and comment starts, and puts it on one line.
 pub fn escape_cell(value: &str) -> String {
-    inline::guard(value.trim()).replace('|', "\\|").replace(['\n', '\r'], " ")
+    inline::escape_comment_start(value.trim()).replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
-/// Writes a row.
+/// Renders a row from unescaped cell values.
 pub fn render_row<S: AsRef<str>>(cells: &[S]) -> String {
     let cells: Vec<_> = cells.iter().map(|cell| escape_cell(cell.as_ref())).collect();
     format!("| {} |", cells.join(" | "))
 }
 
 impl Table {
-    /// Returns the column with one of some names, compared without markup and case.
+    /// Returns the index of the column with one of the names, ignoring markup and case.
     pub fn column(&self, text: &Text<'_>, names: &[&str]) -> Option<usize> {
         let columns = 0..self.header.cells.len();
-        let header = |column: &usize| self.header.written(text, *column);
+        let header = |column: &usize| self.header.raw_cell(text, *column);
         names.iter().find_map(|name| {
-            // Most headers have no markup, and taking it off is what costs.
+            // Most headers have no markup, and stripping it is the expensive part.
             let as_written = columns.clone().find(|column| same_name(header(column), name));
-            let is_named = |column: &usize| same_name(&inline::plain(header(column)), name);
+            let is_named = |column: &usize| same_name(&inline::strip_markup(header(column)), name);
             as_written.or_else(|| columns.clone().find(is_named))
         })
     }
 
-    /// Returns the table with the rows that stand at some lines.
+    /// Returns the table with the rows read from a range of lines.
     pub fn with_rows(self, text: &Text<'_>, lines: Range<usize>) -> Self {
         Self { rows: lines.filter_map(|line| row_at(text, line)).collect(), ..self }
     }
@@ -128,14 +128,15 @@ impl Table {
     }
 }
 
-/// Finds the tables among some lines.
+/// Finds the tables in a range of lines.
 pub fn tables(text: &Text<'_>, lines: Range<usize>) -> Vec<Table> {
-    bare_tables(text, lines).map(|(table, rows)| table.with_rows(text, rows)).collect()
+    tables_without_rows(text, lines).map(|(table, rows)| table.with_rows(text, rows)).collect()
 }
 
-/// Finds the tables among some lines, each without its rows but with their lines: reading thousands
-/// of rows takes its time, and some need little of them.
-pub fn bare_tables(
+/// Finds the tables in a range of lines, each without its rows but with the rows' line range.
+///
+/// Reading thousands of rows is slow, and some callers need only one cell of each.
+pub fn tables_without_rows(
     text: &Text<'_>,
     lines: Range<usize>,
 ) -> impl Iterator<Item = (Table, Range<usize>)> {
@@ -157,9 +158,9 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<(Table, Range<us
     if !is_separator(text.line(line + 1)) {
         return None;
     }
-    // A lone pipe names no column, so nothing could be written to such a table.
+    // A lone pipe names no column; nothing could be written to such a table.
     let header = row_at(text, line).filter(|row| !row.cells.is_empty())?;
-    // Where the header begins with a pipe, a line that does not is prose, whatever it holds.
+    // If the header begins with a pipe, a line that does not is prose even if it contains pipes.
     let piped = text.line(line).trim_start().starts_with('|');
     let is_row = |line: &usize| match text.line(*line) {
         row if piped => row.trim_start().starts_with('|'),
@@ -169,8 +170,8 @@ fn table_at(text: &Text<'_>, line: usize, end: usize) -> Option<(Table, Range<us
     Some((Table { header, separator: line + 1, rows: Vec::new() }, rows))
 }
 
-/// Returns whether a line is made of dashes, colons, pipes and blanks, with at least one of the
-/// first and the third.
+/// Returns whether a line consists of dashes, colons, pipes and blanks and has at least one dash and
+/// one pipe.
 fn is_separator(line: &str) -> bool {
     line.bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b' ' | b'\t'))
         && line.contains('-')
@@ -178,23 +179,23 @@ fn is_separator(line: &str) -> bool {
 }
 
 /// Reads a line as a row of cells.
-fn row_at(text: &Text<'_>, line: usize) -> Option<Row> {
+fn row_at(text: &Text<'_>, line: usize) -> Option<TableRow> {
     let content = text.line(line);
     if !content.contains('|') {
         return None;
     }
-    // Growing step by step is what costs in a project with thousands of rows.
+    // Reserve once: growing the vector is the main cost in a project with thousands of rows.
     let mut cells = Vec::with_capacity(8);
     cells.extend(cells_at(text, line));
-    Some(Row { line, cells })
+    Some(TableRow { line, cells })
 }
 
-/// Returns the bytes of the cells of a row.
+/// Returns the byte ranges of the cells of a row.
 pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-    let place = text.lines()[line];
+    let span = text.lines()[line];
     let content = text.line(line);
     let body = content.trim_start();
-    let mut start = place.start + content.len() - body.len();
+    let mut start = span.start + content.len() - body.len();
     let end = start + body.trim_end().len();
     start += usize::from(body.starts_with('|'));
     let mut rest = text.slice(start..end);
@@ -210,7 +211,7 @@ pub fn cells_at(text: &Text<'_>, line: usize) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// Returns where the first pipe stands that no backslash escapes, else the end.
+/// Returns the offset of the first unescaped pipe, or the length of the text.
 fn unescaped_pipe(text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_escaped = |at: usize| at > 0 && bytes[at - 1] == b'\\';

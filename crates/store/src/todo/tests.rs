@@ -1,11 +1,11 @@
-//! Todos read from blocks and loose lines, and lines added to them.
+//! Tests of reading todos with and without frontmatter, and of setting keys.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
-fn reads_a_block() {
+fn reads_keys_from_frontmatter() {
     let todo = parse(b"---\ncreated: 2026-01-02\ntitle: \"Fix: it\"\nfiles:\n  - a/b.rs\n  - c.rs\n---\n\n## Problem\n");
     assert_eq!(todo.title.as_deref(), Some("Fix: it"));
     assert_eq!(todo.area, "general");
@@ -14,7 +14,7 @@ fn reads_a_block() {
 }
 
 #[test]
-fn reads_loose_lines() {
+fn reads_keys_from_lines_without_frontmatter() {
     let todo =
         parse(b"completed: 2026-01-03\r\ntitle: Paint\r\narea: hull\r\nfiles: a.rs, `b.rs`\r\n");
     assert_eq!(todo.title.as_deref(), Some("Paint"));
@@ -25,17 +25,17 @@ fn reads_loose_lines() {
 }
 
 #[test]
-fn a_line_goes_into_the_block_or_to_the_top() {
-    let written = add_line(b"---\ntitle: x # why\n---\nbody\n", "started", "2026-02-03").unwrap();
+fn a_key_is_set_in_the_frontmatter_or_in_the_first_line() {
+    let written = set_key(b"---\ntitle: x # why\n---\nbody\n", "started", "2026-02-03").unwrap();
     assert_eq!(written, b"---\ntitle: x # why\nstarted: 2026-02-03\n---\nbody\n");
-    let written = add_line(b"title: x\r\n", "completed", "2026-02-03").unwrap();
+    let written = set_key(b"title: x\r\n", "completed", "2026-02-03").unwrap();
     assert_eq!(written, b"completed: 2026-02-03\r\ntitle: x\r\n");
-    let twice = add_line(&add_line(b"---\na: 1\n---\n", "started", "1").unwrap(), "started", "2");
+    let twice = set_key(&set_key(b"---\na: 1\n---\n", "started", "1").unwrap(), "started", "2");
     assert_eq!(twice.unwrap(), b"---\na: 1\nstarted: 2\n---\n");
 }
 
 #[test]
-fn only_bare_names_name_a_file() {
+fn a_file_name_has_no_path() {
     for name in ["a.md", "2026-01-02-fix.md", "..a.md", "ä b.md"] {
         assert!(is_file_name(name), "{name}");
     }
@@ -49,22 +49,22 @@ fn only_bare_names_name_a_file() {
 #[test]
 fn lists_markdown_files_by_name() {
     let dir = tempfile::tempdir().unwrap();
-    let home = dir.path().join("todos/pending");
-    std::fs::create_dir_all(home.join("folder.md")).unwrap();
+    let folder = dir.path().join("todos/pending");
+    std::fs::create_dir_all(folder.join("folder.md")).unwrap();
     for name in ["b.md", "a.md", "c.txt"] {
-        std::fs::write(home.join(name), "title: x\n").unwrap();
+        std::fs::write(folder.join(name), "title: x\n").unwrap();
     }
-    let listed = list(dir.path(), Shelf::Pending);
+    let listed = list(dir.path(), TodoFolder::Pending);
     assert_eq!(
-        listed.iter().map(|filed| filed.file.as_str()).collect::<Vec<_>>(),
+        listed.iter().map(|listed_todo| listed_todo.file.as_str()).collect::<Vec<_>>(),
         ["a.md", "b.md"]
     );
-    assert!(list(dir.path(), Shelf::InProgress).is_empty());
+    assert!(list(dir.path(), TodoFolder::InProgress).is_empty());
 }
 
 #[test]
 fn a_byte_order_mark_does_not_hide_the_first_line() {
-    let written = add_line("\u{feff}title: x\n".as_bytes(), "started", "2026-02-03").unwrap();
+    let written = set_key("\u{feff}title: x\n".as_bytes(), "started", "2026-02-03").unwrap();
     assert_eq!(parse(&written).started.as_deref(), Some("2026-02-03"));
 }
 
@@ -73,13 +73,13 @@ proptest! {
     fn every_other_byte_stays(body in prop::collection::vec(any::<u8>(), 0..60), title in "[a-z$&|🚀 ]{0,9}") {
         let mut loose = b"# x\n".to_vec();
         loose.extend(&body);
-        let written = add_line(&loose, "completed", "2026-01-01").unwrap();
+        let written = set_key(&loose, "completed", "2026-01-01").unwrap();
         prop_assert_eq!(&written[..], [b"completed: 2026-01-01\n", &loose[..]].concat());
         let mut block = format!("---\ntitle: \"{title}\"\n").into_bytes();
         let before = block.len();
         block.extend(b"---\n");
         block.extend(&body);
-        let written = add_line(&block, "completed", "2026-01-01").unwrap();
+        let written = set_key(&block, "completed", "2026-01-01").unwrap();
         let added = b"completed: 2026-01-01\n";
         prop_assert_eq!(&written[..before], &block[..before]);
         prop_assert_eq!(&written[before..before + added.len()], added);
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
         parse(&bytes);
-        let _ = add_line(&bytes, "started", "1");
+        let _ = set_key(&bytes, "started", "1");
     }
 }
 

@@ -1,27 +1,27 @@
-//! Settings, existing homes, names.
+//! Tests of the choice of the worktree home and of the names in it.
 
 use std::fs;
 use std::path::Path;
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Home, HomeError, is_plain_name};
+use super::{WorktreeHome, WorktreeHomeError, is_plain_name};
 use crate::config::Config;
 
 fn phase(text: &str) -> PhaseNumber {
     PhaseNumber::parse(text).unwrap()
 }
 
-fn resolve(root: &Path, config: &str) -> Home {
-    resolve_part(root, config, "")
+fn resolve(root: &Path, config: &str) -> WorktreeHome {
+    resolve_with_tag(root, config, "")
 }
 
-fn resolve_part(root: &Path, config: &str, tag: &str) -> Home {
-    Home::resolve(root, &Config::parse(config.as_bytes()).unwrap(), tag).unwrap()
+fn resolve_with_tag(root: &Path, config: &str, tag: &str) -> WorktreeHome {
+    WorktreeHome::resolve(root, &Config::parse(config.as_bytes()).unwrap(), tag).unwrap()
 }
 
 #[test]
-fn a_setting_wins_over_an_existing_home_and_that_over_the_default() {
+fn a_setting_wins_over_an_existing_directory_and_that_over_the_default() {
     let dir = tempfile::tempdir().unwrap();
     let home = resolve(dir.path(), "{}");
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_setting_wins_over_an_existing_home_and_that_over_the_default() {
 }
 
 #[test]
-fn a_home_with_a_manifest_is_kept_beside_an_empty_one() {
+fn a_directory_with_a_manifest_wins_over_an_empty_one() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join(".worktrees")).unwrap();
     fs::create_dir_all(dir.path().join(".claude/worktrees")).unwrap();
@@ -49,26 +49,29 @@ fn a_home_with_a_manifest_is_kept_beside_an_empty_one() {
     fs::write(dir.path().join(".claude/worktrees/manifest.json"), "{}").unwrap();
     let home = resolve(dir.path(), "{}");
     assert_eq!(home.dir, Path::new(".claude/worktrees"));
-    assert_eq!(home.others().len(), 1);
-    assert_eq!(home.others()[0].backup(), Path::new(".worktrees.bak"));
+    assert_eq!(home.other_existing().len(), 1);
+    assert_eq!(home.other_existing()[0].backup(), Path::new(".worktrees.bak"));
 }
 
 #[test]
-fn settings_that_make_no_home_are_refused() {
+fn unusable_settings_are_refused() {
     let root = Path::new("/r");
     for dir in [".", "/", "/r", "../x", "a/../..", "a\nb"] {
-        assert_eq!(Home::at(root, dir, None), Err(HomeError::BadRoot(dir.to_owned())));
+        assert_eq!(
+            WorktreeHome::at(root, dir, None),
+            Err(WorktreeHomeError::BadRoot(dir.to_owned()))
+        );
     }
     for name in ["p", "../{NN}", "-{NN}", "a/{NN}"] {
-        let refused = Home::at(root, "w", Some(name));
-        assert_eq!(refused, Err(HomeError::BadName(name.to_owned())));
+        let refused = WorktreeHome::at(root, "w", Some(name));
+        assert_eq!(refused, Err(WorktreeHomeError::BadName(name.to_owned())));
     }
     assert!(!is_plain_name("") && !is_plain_name("..") && !is_plain_name("-x"));
 }
 
 #[test]
-fn the_line_for_git_stands_for_the_home_alone() {
-    let line = |dir: &str| Home::at(Path::new("/r"), dir, None).unwrap().ignore_line();
+fn the_exclude_line_matches_only_the_worktree_home() {
+    let line = |dir: &str| WorktreeHome::at(Path::new("/r"), dir, None).unwrap().exclude_line();
     assert_eq!(line(".worktrees").as_deref(), Some("/.worktrees/"));
     assert_eq!(line("a*b c").as_deref(), Some("/a\\*b\\ c/"));
     assert_eq!(line("/elsewhere"), None);
@@ -80,14 +83,14 @@ fn projects_of_one_repository_share_neither_worktrees_nor_branches() {
     fs::create_dir_all(dir.path().join(".claude/worktrees")).unwrap();
     let top = resolve(dir.path(), "{}");
     assert_eq!(top.branch(&phase("3.1")), "phase-03.1");
-    let deeper = resolve_part(dir.path(), "{}", "app-1");
+    let deeper = resolve_with_tag(dir.path(), "{}", "app-1");
     assert_eq!(deeper.branch(&phase("3.1")), "phase-03.1-app-1");
     assert_eq!(
         (deeper.dir.as_path(), deeper.name(&phase("3"))),
         (".worktrees/app-1".as_ref(), "p03".into())
     );
-    assert!(deeper.others().is_empty(), "what the other project has is no concern of this one");
-    let set = resolve_part(dir.path(), r#"{"worktree": {"root": "trees"}}"#, "app-1");
+    assert!(deeper.other_existing().is_empty(), "directories of another project do not count");
+    let set = resolve_with_tag(dir.path(), r#"{"worktree": {"root": "trees"}}"#, "app-1");
     assert_eq!(set.manifest(), dir.path().join("trees/app-1/manifest.json"));
-    assert_eq!(set.elsewhere("w").unwrap().dir, Path::new("w/app-1"));
+    assert_eq!(set.with_dir("w").unwrap().dir, Path::new("w/app-1"));
 }

@@ -1,6 +1,6 @@
-//! What is left of the files after a power failure, a kill, a full disk or a broken one.
+//! Tests the content of files after a crash, on a full disk and on a failing disk.
 #![cfg(debug_assertions)]
-#![expect(clippy::unwrap_used, reason = "a test says by a panic that it is wrong")]
-#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
+#![expect(clippy::unwrap_used, reason = "a failing test panics")]
+#![expect(clippy::disallowed_methods, reason = "tests create their own files")]
 
-mod power;
+mod power_failure;

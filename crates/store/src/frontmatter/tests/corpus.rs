@@ -1,5 +1,4 @@
-//! Walks over whole folders of planning files: those below `MOW_CORPUS` when it is set, else a few
-//! samples of the dialects found in the wild.
+//! Edits every planning file below `MOW_CORPUS`, or a few samples of real dialects if it is not set.
 
 use std::path::Path;
 use std::{env, fs};
@@ -60,7 +59,7 @@ fn every_file_survives_an_added_and_removed_key() {
     eprintln!("{} files, {blocks} blocks, {broken} with problems", files.len());
 }
 
-/// Tells whether setting the value leaves something out.
+/// Returns whether the value contains a null, which `set` drops.
 fn has_null(value: &crate::frontmatter::Value) -> bool {
     value.to_json().to_string().contains("null")
 }

@@ -1,4 +1,4 @@
-//! What `set`, `merge` and `remove` do to a file.
+//! Tests of `set`, `merge` and `remove`: which bytes change and which edits are refused.
 
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ fn check_entry(value: &Json, entry: &str) {
 }
 
 #[test]
-fn values_are_written_in_the_house_style() {
+fn values_are_written_in_one_fixed_style() {
     check_entry(&json!("plain text, really"), "k: plain text, really\n");
     check_entry(&json!(3), "k: 3\n");
     check_entry(&json!(-1.5), "k: -1.5\n");
@@ -84,7 +84,7 @@ fn comments_on_the_line_of_the_key_stay() {
     check_set("---\na: # z\n---\n", "a", &json!(1), "---\na: 1 # z\n---\n");
     check_set("---\na: # z\n  - b\n---\n", "a", &json!(1), "---\na: 1 # z\n---\n");
     check_set("---\na: b # z\n---\n", "a", &json!({"c": 1}), "---\na: # z\n  c: 1\n---\n");
-    // For the parser a lone carriage return ends the comment, and the value stands behind it.
+    // The parser ends the comment at a lone carriage return and reads the value after it.
     check_set("---\na: # z\r  - b\n  - c\n---\n", "a", &json!(1), "---\na: 1\n---\n");
     let before = b"---\na: b # \xff\n---\n";
     let after = set(before, "a", &json!("c")).expect("the edit is possible");
@@ -92,7 +92,7 @@ fn comments_on_the_line_of_the_key_stay() {
 }
 
 #[test]
-fn broken_neighbours_are_left_alone() {
+fn invalid_neighbours_stay_unchanged() {
     let before = "---\nx: a: b\nl:\n\t- t\nk: 1\ny: \"open\n---\n";
     check_set(before, "k", &json!(2), &before.replace("k: 1", "k: 2"));
     check_set(before, "x", &json!("ok"), &before.replace("x: a: b", "x: ok"));
@@ -164,7 +164,7 @@ fn impossible_edits_are_refused() {
     let long = "x".repeat(1200);
     assert_eq!(refusal(&long, &json!(1)), bad_key(&long));
     assert_eq!(refusal("c", &json!([{ long.as_str(): 1 }])), bad_key(&long));
-    assert_eq!(refusal("a", &json!(1)), Some(EditError::WouldHarm { key: "b".to_owned() }));
+    assert_eq!(refusal("a", &json!(1)), Some(EditError::ChangesOtherKey { key: "b".to_owned() }));
     let deep = (0..200).fold(json!(1), |value, _| json!([value]));
     assert_eq!(refusal("c", &deep), Some(EditError::TooDeep { key: "c".to_owned() }));
 }

@@ -1,11 +1,11 @@
-//! What must hold for any file, any key and any value.
+//! Property tests of frontmatter edits, for any file, key and value.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json};
 
 use crate::frontmatter::{EditError, Value, merge, parse, remove, set};
 
-/// Texts that are likely to matter to YAML.
+/// Generates texts with many characters that are special in YAML.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,5}".prop_map(String::from),
@@ -34,7 +34,7 @@ fn json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Lines of blocks, sound and broken.
+/// Generates lines of blocks, valid and invalid.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let shaped = ("[ \t]{0,4}", prop_oneof!["- ", "", "# "], "[a-d]{0,2}", "[: ]{0,2}", text());
     prop_oneof![
@@ -72,7 +72,7 @@ fn key() -> impl Strategy<Value = String> {
         2 => text().prop_map(|text| text.replace('.', ""))]
 }
 
-/// Returns the value as it should be read back: scalars as text, nulls left out.
+/// Returns the value that should be read back: scalars as text, without nulls.
 fn expected(json: &Json) -> Option<Value> {
     Some(match json {
         Json::Null => return None,
@@ -85,7 +85,8 @@ fn expected(json: &Json) -> Option<Value> {
     })
 }
 
-/// Tells whether the block may hold aliases, the only reason to refuse an edit of a top-level key.
+/// Returns whether the block may contain aliases, the only reason to refuse an edit of a valid
+/// top-level key.
 fn holds_anchors(file: &[u8]) -> bool {
     file.contains(&b'&') && file.contains(&b'*')
 }
@@ -100,7 +101,7 @@ proptest! {
         let edited = match set(&file, &key, &value) {
             Ok(edited) => edited,
             Err(EditError::BadKey { .. }) => { prop_assert!(key.is_empty()); return Ok(()); }
-            Err(EditError::WouldHarm { .. }) => {
+            Err(EditError::ChangesOtherKey { .. }) => {
                 prop_assert!(holds_anchors(&file));
                 return Ok(());
             }
@@ -114,7 +115,7 @@ proptest! {
             prop_assert!(edited.ends_with(file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&file)));
             return Ok(());
         };
-        // All but the entry itself, which is new or replaced, stands where it stood.
+        // All bytes outside of the new or replaced entry are unchanged.
         let after = after.expect("the value was read from it");
         let new = after.span(&key).expect("the value was read from it");
         prop_assert_eq!(&edited[after.body_start()..], &file[before.body_start()..]);

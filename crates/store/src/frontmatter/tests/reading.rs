@@ -1,4 +1,4 @@
-//! What `parse` makes of sound and of broken blocks.
+//! Tests of `parse` on valid and invalid blocks.
 
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn a_block_needs_both_fences() {
 }
 
 #[test]
-fn bom_crlf_and_foreign_bytes_do_not_disturb() {
+fn bom_crlf_and_bytes_that_are_not_utf8_are_accepted() {
     let bytes =
         b"\xef\xbb\xbf---\r\na: x\xff\xfey\r\nb:\r\n  - 1\r\nt: |\r\n  u\r\n  v\r\n---\r\nrest";
     let front = parse(bytes).expect("a closed block");
@@ -94,7 +94,7 @@ fn bom_crlf_and_foreign_bytes_do_not_disturb() {
 }
 
 #[test]
-fn readers_of_single_values() {
+fn single_values_are_read_by_type_and_path() {
     let front = front("wave: 2\nauto: True\nquoted: \"3\"\nl: [a]\nm:\n  n:\n    o: p\nx.y: z\n");
     assert_eq!(front.entry("wave").and_then(Value::as_int), Some(2));
     assert_eq!(front.entry("quoted").and_then(Value::as_int), Some(3));
@@ -107,7 +107,7 @@ fn readers_of_single_values() {
 }
 
 #[test]
-fn a_broken_line_is_read_as_text() {
+fn an_invalid_line_is_read_as_text() {
     check_broken(
         "a: Fix: it\nb: @who\nc: `x`\nd: \"x\" y\ne: [@p, 'q']\nf: ok\ng: \"open\n",
         &json!({"a": "Fix: it", "b": "@who", "c": "`x`", "d": "\"x\" y", "e": ["@p", "q"],
@@ -117,7 +117,7 @@ fn a_broken_line_is_read_as_text() {
 }
 
 #[test]
-fn only_the_broken_part_of_an_entry_is_guessed() {
+fn only_the_invalid_part_of_an_entry_is_guessed() {
     check_broken(
         "m:\n  truths:\n    - \"Quoted\" then: more\n    - \"a: b\"\n  artifacts:\n    \
          - path: x # keep\n      provides: a: b\n      exports: [p, q]\nn: 1\n",

@@ -1,27 +1,27 @@
-//! Torn and damaged files, and disks that take no more.
+//! Tests of torn files, damaged files and full disks.
 
 use std::fs;
 use std::process::Command;
 
 use serde_json::json;
 
-use super::super::{Journal, JournalError, Tail, line, parse};
-use super::{Fixture, blamed, body, count_to, header, numbers};
+use super::super::{Journal, JournalError, JournalReader, line, parse};
+use super::{Fixture, body, count_to, damaged_line, header, numbers};
 
-/// Says to the test about a full disk that it is the one with the small disk.
+/// Set in the child process of the test with a full disk, to the directory of the journal.
 const SMALL_DISK: &str = "MOW_TEST_SMALL_DISK";
 
 #[test]
-fn a_file_cut_anywhere_gives_the_whole_records_and_goes_on() {
-    let whole = Fixture::with(5).bytes();
+fn a_file_truncated_anywhere_has_its_whole_records_and_accepts_new_ones() {
+    let whole = Fixture::with_records(5).bytes();
     let ends: Vec<usize> = (0..whole.len()).filter(|&at| whole[at] == b'\n').collect();
-    // All of it once, in steps, and every byte of the last two records.
+    // Every seventh byte of the first records, and every byte of the last two.
     let cuts = (0..ends[3]).step_by(7).chain(ends[3]..=whole.len());
     for cut in cuts {
         let fixture = Fixture::new();
         fixture.write(&whole[..cut]);
         let left = (ends.iter().filter(|&&end| end < cut).count() as u64).saturating_sub(1);
-        let mut tail = Tail::new(&fixture.path());
+        let mut tail = JournalReader::new(&fixture.path());
         assert_eq!(numbers(&tail.poll().unwrap()), count_to(left), "cut at {cut}");
         assert_eq!(fixture.bytes(), &whole[..cut]);
         let (mut journal, records) = fixture.open();
@@ -33,8 +33,8 @@ fn a_file_cut_anywhere_gives_the_whole_records_and_goes_on() {
 }
 
 #[test]
-fn a_changed_byte_before_the_last_line_is_refused_and_never_cut() {
-    let fixture = Fixture::with(3);
+fn a_changed_byte_before_the_last_line_is_refused_and_never_truncated() {
+    let fixture = Fixture::with_records(3);
     let whole = fixture.bytes();
     let last = whole[..whole.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
     for at in 0..last {
@@ -46,32 +46,35 @@ fn a_changed_byte_before_the_last_line_is_refused_and_never_cut() {
             let mut bytes = whole.clone();
             bytes[at] = new;
             let error = parse(&fixture.path(), &bytes).unwrap_err();
-            assert_eq!(blamed(&error, &fixture.path()), line, "byte {at} to {new}");
+            assert_eq!(damaged_line(&error, &fixture.path()), line, "byte {at} to {new}");
         }
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         fixture.write(&bytes);
         let error = Journal::open(&fixture.path(), &header()).unwrap_err();
-        assert_eq!(blamed(&error, &fixture.path()), line);
-        let error = Tail::new(&fixture.path()).poll().unwrap_err();
-        assert_eq!(blamed(&error, &fixture.path()), line);
+        assert_eq!(damaged_line(&error, &fixture.path()), line);
+        let error = JournalReader::new(&fixture.path()).poll().unwrap_err();
+        assert_eq!(damaged_line(&error, &fixture.path()), line);
         assert_eq!(fixture.bytes(), bytes);
     }
 }
 
 #[test]
-fn a_last_line_that_is_ended_but_wrong_is_refused() {
-    let fixture = Fixture::with(3);
+fn a_wrong_last_line_with_a_line_break_is_refused() {
+    let fixture = Fixture::with_records(3);
     let mut bytes = fixture.bytes();
     let at = bytes.len() - 4;
     bytes[at] ^= 1;
     fixture.write(&bytes);
-    assert_eq!(blamed(&Tail::new(&fixture.path()).poll().unwrap_err(), &fixture.path()), 4);
+    assert_eq!(
+        damaged_line(&JournalReader::new(&fixture.path()).poll().unwrap_err(), &fixture.path()),
+        4
+    );
 }
 
 #[test]
-fn blocks_that_never_arrived_are_torn_unless_a_sound_record_follows() {
-    let fixture = Fixture::with(3);
+fn unwritten_blocks_are_torn_unless_a_valid_record_follows() {
+    let fixture = Fixture::with_records(3);
     let whole = fixture.bytes();
     let mut fourth = Vec::new();
     line::encode(&mut fourth, 4, 7, &body(4)).unwrap();
@@ -83,43 +86,46 @@ fn blocks_that_never_arrived_are_torn_unless_a_sound_record_follows() {
         let damaged = [&whole[..], &tail, b"\0", &fourth].concat();
         fixture.write(&damaged);
         let error = Journal::open(&fixture.path(), &header()).unwrap_err();
-        assert_eq!(blamed(&error, &fixture.path()), 5);
+        assert_eq!(damaged_line(&error, &fixture.path()), 5);
         assert_eq!(fixture.bytes(), damaged);
     }
 }
 
 #[test]
-fn gaps_and_repeats_are_damage() {
+fn gaps_in_the_sequence_and_repeats_are_damage() {
     for seq in [0, 2, 4, u64::MAX] {
-        let fixture = Fixture::with(2);
+        let fixture = Fixture::with_records(2);
         let mut bytes = fixture.bytes();
         line::encode(&mut bytes, seq, 7, &body(3)).unwrap();
         fixture.write(&bytes);
         let error = Journal::open(&fixture.path(), &header()).unwrap_err();
-        assert_eq!(blamed(&error, &fixture.path()), 4);
+        assert_eq!(damaged_line(&error, &fixture.path()), 4);
         assert!(error.to_string().contains("does not follow"), "{error}");
     }
 }
 
 #[test]
-fn a_line_written_in_another_way_is_damage() {
+fn a_line_in_another_form_is_damage() {
     let mut line = Vec::new();
     line::encode(&mut line, 3, 7, &json!([1])).unwrap();
     let line = String::from_utf8(line).unwrap();
     let spaced = line.replacen(":", ": ", 1);
     let upper = line.to_uppercase();
     for line in [&spaced, &upper, " ", "{}", &line.replace("\"seq\":3", "\"seq\":03")] {
-        let fixture = Fixture::with(2);
+        let fixture = Fixture::with_records(2);
         fixture.write(&[&fixture.bytes()[..], line.trim_end().as_bytes(), b"\n"].concat());
-        assert_eq!(blamed(&Tail::new(&fixture.path()).poll().unwrap_err(), &fixture.path()), 4);
+        assert_eq!(
+            damaged_line(&JournalReader::new(&fixture.path()).poll().unwrap_err(), &fixture.path()),
+            4
+        );
     }
 }
 
 #[test]
-fn a_journal_that_lost_records_or_its_file_is_not_written() {
-    let fixture = Fixture::with(2);
+fn a_journal_that_lost_records_or_was_deleted_is_not_written() {
+    let fixture = Fixture::with_records(2);
     let (mut journal, _) = fixture.open();
-    let mut tail = Tail::new(&fixture.path());
+    let mut tail = JournalReader::new(&fixture.path());
     tail.poll().unwrap();
     let whole = fixture.bytes();
     fixture.write(&whole[..whole.len() - 3]);
@@ -132,16 +138,16 @@ fn a_journal_that_lost_records_or_its_file_is_not_written() {
     assert!(!fixture.path().exists());
 }
 
-/// Runs itself again in a process that may make no file longer than some KiB.
+/// Runs itself again in a process whose files may have only some KiB.
 #[test]
-fn a_full_disk_is_an_error_and_nothing_is_lost_or_given_out_twice() {
+fn a_full_disk_is_an_error_and_no_record_is_lost_or_returned_twice() {
     if let Some(dir) = std::env::var_os(SMALL_DISK) {
         let path = std::path::Path::new(&dir).join("journal.ndjson");
         return fill(&path);
     }
     let fixture = Fixture::new();
     let name =
-        "journal::tests::damage::a_full_disk_is_an_error_and_nothing_is_lost_or_given_out_twice";
+        "journal::tests::damage::a_full_disk_is_an_error_and_no_record_is_lost_or_returned_twice";
     let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact \"$1\" --nocapture";
     let output = Command::new("sh")
         .args(["-c", script])
@@ -154,7 +160,7 @@ fn a_full_disk_is_an_error_and_nothing_is_lost_or_given_out_twice() {
     let (mut journal, records) = fixture.open();
     let last = records.len() as u64;
     assert_eq!(numbers(&records), count_to(last));
-    assert!(last > 10, "the other process wrote {last} records");
+    assert!(last > 10, "the child process wrote {last} records");
     assert_eq!(journal.append(7, &[body(last + 1)]).unwrap(), last + 1);
 }
 
@@ -162,15 +168,15 @@ fn a_full_disk_is_an_error_and_nothing_is_lost_or_given_out_twice() {
 fn fill(path: &std::path::Path) {
     let (mut journal, _) = Journal::open(path, &header()).unwrap();
     while journal.append(7, &[body(journal.last_seq() + 1)]).is_ok() && journal.last_seq() < 99 {}
-    let sound = fs::read(path).unwrap();
+    let before = fs::read(path).unwrap();
     let next = journal.last_seq() + 1;
     let large = [json!({ "n": next, "text": "x".repeat(20_000) })];
     assert!(journal.append(7, &large).is_err());
-    assert_eq!((fs::read(path).unwrap(), journal.catch_up().unwrap().len()), (sound, 0));
+    assert_eq!((fs::read(path).unwrap(), journal.catch_up().unwrap().len()), (before, 0));
     let many: Vec<_> = (next..next + 300).map(body).collect();
     assert!(journal.append(7, &many).is_err());
-    let through = journal.catch_up().unwrap();
-    assert_eq!(numbers(&through), (next..=journal.last_seq()).collect::<Vec<_>>());
-    assert!(fs::read(path).unwrap().ends_with(b"\n") && !through.is_empty());
+    let written = journal.catch_up().unwrap();
+    assert_eq!(numbers(&written), (next..=journal.last_seq()).collect::<Vec<_>>());
+    assert!(fs::read(path).unwrap().ends_with(b"\n") && !written.is_empty());
     assert!(journal.append(7, &[json!("x".repeat(20_000))]).is_err());
 }

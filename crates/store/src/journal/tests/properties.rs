@@ -1,4 +1,4 @@
-//! What holds whatever writers, readers and crashes do, in any order.
+//! Property tests: writers, readers and crashes in any order.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::io::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Journal, Record, Tail, line, parse};
+use super::super::{Journal, JournalReader, Record, line, parse};
 use super::{Fixture, header};
 
 #[derive(Clone, Debug)]
@@ -16,12 +16,12 @@ enum Step {
         first: bool,
         texts: Vec<String>,
     },
-    /// Somebody is killed after this share of a line.
+    /// A writer is killed after this share of a line.
     Tear {
         text: String,
         share: f64,
     },
-    /// One of the writers starts anew.
+    /// One of the writers opens the journal again.
     Reopen {
         first: bool,
     },
@@ -44,13 +44,13 @@ fn texts(records: &[Record]) -> Vec<String> {
     records.iter().map(|record| record.parse().unwrap()).collect()
 }
 
-/// A writer and what it has been told so far, in the order of the file.
-struct Told {
+/// A writer and the records it has returned so far, in the order of the file.
+struct TestWriter {
     journal: Journal,
     records: Vec<Record>,
 }
 
-impl Told {
+impl TestWriter {
     fn open(fixture: &Fixture) -> Self {
         let (journal, records) = fixture.open();
         Self { journal, records }
@@ -61,41 +61,41 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn everyone_sees_what_was_acknowledged(steps in steps()) {
+    fn all_writers_and_readers_see_the_acknowledged_records(steps in steps()) {
         let fixture = Fixture::new();
-        let mut writers = [Told::open(&fixture), Told::open(&fixture)];
-        let mut tail = Tail::new(&fixture.path()).without_sync();
+        let mut writers = [TestWriter::open(&fixture), TestWriter::open(&fixture)];
+        let mut reader = JournalReader::new(&fixture.path()).without_sync();
         let (mut expected, mut polled) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
                 Step::Append { first, texts } => {
-                    let told = &mut writers[usize::from(first)];
-                    let seq = told.journal.append(3, &texts).unwrap();
+                    let writer = &mut writers[usize::from(first)];
+                    let seq = writer.journal.append(3, &texts).unwrap();
                     expected.extend(texts);
                     prop_assert_eq!(seq, expected.len() as u64);
                 }
                 Step::Tear { text, share } => tear(&fixture, &text, share),
                 Step::Reopen { first } => {
-                    writers[usize::from(first)] = Told::open(&fixture);
+                    writers[usize::from(first)] = TestWriter::open(&fixture);
                     prop_assert_eq!(texts(&writers[usize::from(first)].records), &expected[..]);
                 }
                 Step::Poll => {
-                    polled.extend(tail.poll().unwrap());
+                    polled.extend(reader.poll().unwrap());
                     prop_assert_eq!(texts(&polled), &expected[..]);
                 }
             }
         }
-        polled.extend(tail.poll().unwrap());
+        polled.extend(reader.poll().unwrap());
         prop_assert_eq!(texts(&polled), &expected[..]);
-        for told in &mut writers {
-            told.records.extend(told.journal.catch_up().unwrap());
-            prop_assert!(told.records.is_sorted_by_key(|record| record.seq));
+        for writer in &mut writers {
+            writer.records.extend(writer.journal.catch_up().unwrap());
+            prop_assert!(writer.records.is_sorted_by_key(|record| record.seq));
         }
         prop_assert_eq!(texts(&fixture.open().1), expected);
     }
 
     #[test]
-    fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let path = Fixture::new().path();
         parse(&path, &bytes).ok();
         let mut journal = Vec::new();
@@ -103,7 +103,7 @@ proptest! {
         let whole = journal.len();
         journal.extend(bytes);
         if let Ok(parsed) = parse(&path, &journal) {
-            prop_assert_eq!((parsed.whole, parsed.header), (whole, Some(header())));
+            prop_assert_eq!((parsed.whole_bytes, parsed.header), (whole, Some(header())));
         }
     }
 
@@ -117,11 +117,11 @@ proptest! {
     }
 }
 
-/// Leaves the beginning of the line that would come next, unless one is left already.
+/// Appends the beginning of the next line, unless the file ends with a torn line already.
 fn tear(fixture: &Fixture, text: &str, share: f64) {
     let bytes = fixture.bytes();
     let parsed = parse(&fixture.path(), &bytes).unwrap();
-    if parsed.whole < bytes.len() {
+    if parsed.whole_bytes < bytes.len() {
         return;
     }
     let mut line = Vec::new();

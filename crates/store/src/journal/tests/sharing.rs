@@ -1,11 +1,11 @@
-//! Several writers of one journal.
+//! Tests of several writers of one journal.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use super::super::{JournalError, Tail};
+use super::super::{JournalError, JournalReader};
 use super::{Fixture, body, count_to, numbers};
 use crate::disk::{DiskError, JournalFile, WAIT_DEFAULT};
 
@@ -26,10 +26,10 @@ fn writers_at_the_same_time_lose_nothing() {
                 }
             });
         }
-        let mut tail = Tail::new(&fixture.path());
+        let mut reader = JournalReader::new(&fixture.path());
         let mut seen = Vec::new();
         while seen.len() < usize::try_from(WRITERS * EACH).unwrap() {
-            seen.extend(tail.poll().unwrap());
+            seen.extend(reader.poll().unwrap());
             thread::yield_now();
         }
         assert!(seen.iter().zip(1..).all(|(record, seq)| record.seq == seq));
@@ -42,8 +42,8 @@ fn writers_at_the_same_time_lose_nothing() {
 }
 
 #[test]
-fn a_writer_learns_what_others_wrote_and_goes_on_behind_it() {
-    let fixture = Fixture::with(1);
+fn a_writer_reads_the_records_of_others_and_appends_after_them() {
+    let fixture = Fixture::with_records(1);
     let ((mut one, _), (mut other, _)) = (fixture.open(), fixture.open());
     other.append(7, &[body(2), body(3)]).unwrap();
     assert_eq!(one.append(7, &[body(4)]).unwrap(), 4);
@@ -54,39 +54,39 @@ fn a_writer_learns_what_others_wrote_and_goes_on_behind_it() {
 }
 
 #[test]
-fn what_a_killed_writer_left_half_is_cut_off_by_the_others() {
-    let fixture = Fixture::with(1);
+fn other_writers_truncate_the_torn_line_of_a_killed_writer() {
+    let fixture = Fixture::with_records(1);
     let ((mut one, _), (mut other, _)) = (fixture.open(), fixture.open());
-    let mut tail = Tail::new(&fixture.path());
-    tail.poll().unwrap();
+    let mut reader = JournalReader::new(&fixture.path());
+    reader.poll().unwrap();
     let tear = || {
         let file = OpenOptions::new().append(true).open(fixture.path());
         file.unwrap().write_all(b"{\"seq\":2,\"crc\":\"0000").unwrap();
     };
     tear();
     let torn = fixture.bytes();
-    assert_eq!(tail.poll().unwrap(), []);
+    assert_eq!(reader.poll().unwrap(), []);
     assert_eq!(fixture.bytes(), torn);
     assert_eq!(one.catch_up().unwrap(), []);
     assert!(fixture.bytes().len() < torn.len());
     tear();
     assert_eq!(other.append(7, &[body(2)]).unwrap(), 2);
-    assert_eq!(numbers(&tail.poll().unwrap()), [2]);
+    assert_eq!(numbers(&reader.poll().unwrap()), [2]);
     assert_eq!(numbers(&one.catch_up().unwrap()), [2]);
 }
 
 #[test]
-fn waiting_for_another_writer_has_an_end() {
-    let fixture = Fixture::with(1);
+fn waiting_for_another_writer_times_out() {
+    let fixture = Fixture::with_records(1);
     let open = || JournalFile::open(&fixture.path()).unwrap();
     let (mut one, mut other) = (open(), open());
-    one.locked(Duration::ZERO, |_| {
+    one.with_lock(Duration::ZERO, |_| {
         for wait in [Duration::ZERO, Duration::from_millis(20)] {
-            let waited = other.locked(wait, |_| Ok::<_, JournalError>(()));
+            let waited = other.with_lock(wait, |_| Ok::<_, JournalError>(()));
             assert!(matches!(waited, Err(JournalError::Disk(DiskError::Busy { .. }))));
         }
         Ok::<_, JournalError>(())
     })
     .unwrap();
-    other.locked(WAIT_DEFAULT, |_| Ok::<_, JournalError>(())).unwrap();
+    other.with_lock(WAIT_DEFAULT, |_| Ok::<_, JournalError>(())).unwrap();
 }

@@ -1,8 +1,8 @@
-//! What is read of one phase, and which phase follows.
+//! Tests of looking up one phase and of finding the next phase.
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Lookup, details, successor};
+use super::{PhaseLookup, describe_phase, next_phase};
 
 fn number(text: &str) -> PhaseNumber {
     PhaseNumber::parse(text).unwrap()
@@ -35,9 +35,9 @@ Plans:
 ";
 
 #[test]
-fn a_section_is_read_whole_and_padding_means_nothing() {
+fn a_section_is_read_completely_with_padded_and_unpadded_numbers() {
     for asked in ["1", "01"] {
-        let Lookup::Found(found) = details(ROADMAP.as_bytes(), &number(asked)) else {
+        let PhaseLookup::Found(found) = describe_phase(ROADMAP.as_bytes(), &number(asked)) else {
             panic!("phase {asked} has a section");
         };
         assert_eq!(found.name, "Base (INSERTED)");
@@ -51,7 +51,7 @@ fn a_section_is_read_whole_and_padding_means_nothing() {
 
 #[test]
 fn d20_the_last_section_ends_at_the_next_heading() {
-    let Lookup::Found(found) = details(ROADMAP.as_bytes(), &number("10")) else {
+    let PhaseLookup::Found(found) = describe_phase(ROADMAP.as_bytes(), &number("10")) else {
         panic!("phase 10 has a section");
     };
     assert_eq!(found.section, "### Phase 10: Ten");
@@ -59,11 +59,11 @@ fn d20_the_last_section_ends_at_the_next_heading() {
 }
 
 #[test]
-fn what_has_no_section_is_told_apart() {
-    let listed = Lookup::ListedOnly { name: "Listed".to_owned() };
-    assert_eq!(details(ROADMAP.as_bytes(), &number("3")), listed);
-    assert_eq!(details(ROADMAP.as_bytes(), &number("4")), Lookup::Missing);
-    assert_eq!(details(ROADMAP.as_bytes(), &number("99")), Lookup::Missing);
+fn a_phase_without_a_section_is_listed_only_or_missing() {
+    let listed = PhaseLookup::ListedOnly { name: "Listed".to_owned() };
+    assert_eq!(describe_phase(ROADMAP.as_bytes(), &number("3")), listed);
+    assert_eq!(describe_phase(ROADMAP.as_bytes(), &number("4")), PhaseLookup::Missing);
+    assert_eq!(describe_phase(ROADMAP.as_bytes(), &number("99")), PhaseLookup::Missing);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn d15_the_next_phase_is_of_the_roadmap_or_the_disk_and_of_the_same_milestone() 
                 ### Phase 3: Three\n\n### Phase 4: Four\n\n### Phase 999.1: Backlog\n";
     let after = |of: &str, disk: &[&str]| {
         let disk: Vec<_> = disk.iter().map(|text| number(text)).collect();
-        successor(text.as_bytes(), &number(of), &disk).map(|number| number.to_string())
+        next_phase(text.as_bytes(), &number(of), &disk).map(|number| number.to_string())
     };
     assert_eq!(after("2", &[]).as_deref(), Some("3"));
     assert_eq!(after("2", &["2.1", "2"]).as_deref(), Some("2.1"));

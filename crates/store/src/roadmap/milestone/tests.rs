@@ -1,4 +1,4 @@
-//! Which milestone a roadmap is working on.
+//! Tests of which milestone is the current one.
 
 use super::{current_milestone, phases_in_progress};
 
@@ -27,9 +27,9 @@ fn the_first_that_has_not_shipped_is_next() {
     let text = "- ✅ **v1.0 One** - Phases 1-2 (shipped 2025-01-02)\n- 📋 **v1.1 Two** - Phases 3\n\
                 - 📋 **v1.2 Three** - Phase 4\n";
     assert_eq!(current(text), pair("v1.1", "Two"));
-    let folded = "<details>\n<summary>✅ v1.0 One (Phases 1-2) - SHIPPED 2025-01-02</summary>\n\
+    let collapsed = "<details>\n<summary>✅ v1.0 One (Phases 1-2) - SHIPPED 2025-01-02</summary>\n\
                   </details>\n\n### v1.1 Two\n";
-    assert_eq!(current(folded), pair("v1.1", "Two"));
+    assert_eq!(current(collapsed), pair("v1.1", "Two"));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_newest_counts_when_all_have_shipped() {
 }
 
 #[test]
-fn a_title_will_do_and_so_will_nothing() {
+fn without_milestones_the_title_or_a_default_is_used() {
     assert_eq!(current("# Roadmap v2.0: Payments (draft)\n"), pair("v2.0", "Payments"));
     assert_eq!(current("# Roadmap\n\nThis is v0.3 of it.\n"), pair("v0.3", "milestone"));
     assert_eq!(current(""), pair("v1.0", "milestone"));

@@ -1,6 +1,6 @@
-//! The steps of the position in every dialect.
+//! Tests of advancing the position in every dialect.
 
-use super::{Advance, Progress, SessionEnd, advance_plan, record_session, set_progress};
+use super::{Advance, PlanCompletion, SessionEnd, advance_plan, record_session, set_progress};
 
 const NEXT: Advance = Advance::Next { previous: 2, total: 5 };
 
@@ -10,7 +10,7 @@ fn check(before: &str, outcome: Advance, after: &str) {
 }
 
 #[test]
-fn the_bold_dialect_moves_on() {
+fn the_bold_dialect_advances() {
     let text = |plan: &str, status: &str, date: &str| {
         format!(
             "**Current Plan:** {plan}\n**Total Plans in Phase:** 5\n**Status:** {status}\n\
@@ -28,7 +28,7 @@ fn the_bold_dialect_moves_on() {
 }
 
 #[test]
-fn the_template_dialect_moves_on() {
+fn the_template_dialect_advances() {
     let text = |plan: &str, status: &str, activity: &str| {
         format!(
             "## Current Position\n\nPhase: 1 of 3 (A)\nPlan: {plan}\nStatus: {status}\nLast activity: {activity}\n"
@@ -43,7 +43,7 @@ fn the_template_dialect_moves_on() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_left_alone() {
+fn a_position_without_plan_numbers_stays_unchanged() {
     for text in [
         "",
         "**Current Plan:** Not started\n**Total Plans in Phase:** 5\n",
@@ -64,7 +64,7 @@ fn what_cannot_be_counted_is_left_alone() {
 
 #[test]
 fn bars_are_rounded_and_capped() {
-    let bar = |completed, total| Progress { completed, total }.bar();
+    let bar = |completed, total| PlanCompletion { completed, total }.bar();
     assert_eq!(bar(0, 0), "[░░░░░░░░░░] 0%");
     assert_eq!(bar(3, 0), "[░░░░░░░░░░] 0%");
     assert_eq!(bar(1, 3), "[███░░░░░░░] 33%");
@@ -80,7 +80,7 @@ fn progress_goes_to_its_field_and_keys() {
                   ## Current Position\n\nProgress: [██████████] 100% (old)\n";
     let after = "---\nprogress:\n  total_plans: 2\n  completed_plans: 1\n  percent: 50\n---\n\
                  ## Current Position\n\nProgress: [█████░░░░░] 50%\n";
-    let progress = Progress { completed: 1, total: 2 };
+    let progress = PlanCompletion { completed: 1, total: 2 };
     let result = set_progress(before.as_bytes(), progress).unwrap();
     assert_eq!(String::from_utf8(result).unwrap(), after);
     assert_eq!(set_progress(b"# State\n\n## Progress\n\nx\n", progress), None);

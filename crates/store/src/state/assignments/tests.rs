@@ -1,4 +1,4 @@
-//! Rows come and go, and nothing else changes.
+//! Tests that rows are added and removed without other changes.
 
 use super::{Assignment, NO_PLAN, add, ensure, parse, remove, set_plan};
 
@@ -37,7 +37,7 @@ fn a_section_is_made_at_the_end_of_a_file_without_a_final_newline() {
 }
 
 #[test]
-fn d12_rows_come_and_go_without_a_trace() {
+fn d12_adding_and_removing_a_row_restores_the_file() {
     let empty = ensure(STATE.as_bytes());
     let one = add(&empty, &row("/a", "3"));
     let two = add(&one, &row("/b", "4"));

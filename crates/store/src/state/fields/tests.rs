@@ -1,4 +1,4 @@
-//! Which line a name means, and what follows it.
+//! Tests of which line a field name means and which frontmatter key it updates.
 
 use super::{lookup, set};
 
@@ -51,7 +51,7 @@ fn sections_reach_to_the_next_heading_of_their_level() {
 }
 
 #[test]
-fn a_field_takes_its_frontmatter_key_along() {
+fn setting_a_field_updates_its_frontmatter_key() {
     let head = "---\nstatus: old # why\nlast_activity: 2026-01-01\nprogress:\n  percent: 5\n---\n";
     let body = "\n**Status:** a\n**Last Activity:** b\n**Progress:** 5%\n**Stopped At:** s\n";
     let text = format!("{head}{body}");
@@ -62,13 +62,13 @@ fn a_field_takes_its_frontmatter_key_along() {
     expect("Status", "Ready: now", "status: old", "status: \"Ready: now\"");
     expect("Last Activity", "2026-02-02 — x", "2026-01-01", "last_activity: 2026-02-02\n");
     expect("Progress", "[█] 40%", "percent: 5", "  percent: 40\n");
-    // A key that is not there is not added.
+    // A missing key is not added.
     let stopped = set(text.as_bytes(), "Stopped At", "here").unwrap();
     assert!(stopped.starts_with(head.as_bytes()));
 }
 
 #[test]
-fn a_phase_line_is_several_facts() {
+fn a_phase_line_updates_several_frontmatter_keys() {
     let text = "---\ncurrent_phase: 1\ncurrent_phase_name: A\nprogress:\n  total_phases: 2\n---\n\
                 ## Current Position\nPhase: 1 of 2 (A)\n";
     let wanted = "---\ncurrent_phase: 3\ncurrent_phase_name: C\nprogress:\n  total_phases: 4\n---\n\

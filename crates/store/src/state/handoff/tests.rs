@@ -1,9 +1,9 @@
-//! One note, that of the last session.
+//! Tests that the file keeps one handoff note, that of the last session.
 
-use super::note;
+use super::write_note;
 
 fn write(text: &str, session: &str) -> Option<String> {
-    let bytes = note(text.as_bytes(), "2026-01-02", session, "Go on.")?;
+    let bytes = write_note(text.as_bytes(), "2026-01-02", session, "Go on.")?;
     Some(String::from_utf8(bytes).expect("text stays text"))
 }
 

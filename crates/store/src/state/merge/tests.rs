@@ -1,4 +1,4 @@
-//! Both sides' additions, one position.
+//! Tests that a merge keeps the additions of both sides and one position.
 
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn both_additions_to_a_list_are_kept_ours_first() {
 }
 
 #[test]
-fn a_placeholder_goes_when_either_side_replaced_it() {
+fn a_placeholder_is_removed_if_either_side_replaced_it() {
     let ours = changed(&[("None yet.", "- slow disk")]);
     let theirs = changed(&[("None yet.", "- no key")]);
     let both = "### Blockers/Concerns\n\n- slow disk\n- no key\n\n## Session";
@@ -114,7 +114,7 @@ fn what_one_side_removed_stays_removed_unless_the_other_changed_it() {
 }
 
 #[test]
-fn a_new_section_comes_where_it_stood() {
+fn a_new_section_keeps_its_position() {
     let section =
         "## Worktree Assignments\n\n| Worktree | Phase |\n|---|---|\n| /a | 3 |\n\n## Session";
     let theirs = changed(&[("## Session", section)]);

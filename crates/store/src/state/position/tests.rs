@@ -1,4 +1,4 @@
-//! The ways a phase line is written.
+//! Tests of the notations of a phase line.
 
 use super::PhaseLine;
 
@@ -16,7 +16,7 @@ fn check(value: &str, expected: &str) {
 }
 
 #[test]
-fn phase_lines() {
+fn phase_lines_are_parsed_in_all_notations() {
     check("3 of 7 (Name)", "3 of 7 | Name | ");
     check("3", "3 |  | ");
     check("08", "08 |  | ");
@@ -32,7 +32,7 @@ fn phase_lines() {
 }
 
 #[test]
-fn lines_without_a_phase() {
+fn lines_without_a_phase_are_rejected() {
     for value in [
         "—",
         "None",

@@ -1,4 +1,4 @@
-//! The team's section, made, changed and removed.
+//! Tests that the team section is created, changed and removed.
 
 use super::{TeamError, Teammate, TeammateChange, add, parse, start, stop, update};
 
@@ -65,13 +65,13 @@ fn members_get_rows() {
 }
 
 #[test]
-fn a_colour_brings_its_column() {
+fn a_color_adds_its_column() {
     let one = add(HEAD.as_bytes(), change("a")).unwrap();
     let two = add(&one, TeammateChange { color: Some("green"), ..change("b") }).unwrap();
     let rows = "| a | — | — | active | — | D |\n| b | — | — | active | green | D |\n";
     assert_eq!(text(two.clone()).split_once("D\n\n").unwrap().1, format!("{COLORED}{rows}"));
-    let kept = update(&two, TeammateChange { status: Some("idle"), ..change("b") }).unwrap();
-    assert!(text(kept).contains("| b | — | — | idle | green | D |"));
+    let updated = update(&two, TeammateChange { status: Some("idle"), ..change("b") }).unwrap();
+    assert!(text(updated).contains("| b | — | — | idle | green | D |"));
     let third = text(add(&two, change("c")).unwrap());
     assert!(third.ends_with("| c | — | — | active | — | D |\n"), "{third}");
     let colors: Vec<_> = parse(&two).unwrap().teammates.into_iter().map(|t| t.color).collect();
@@ -114,7 +114,7 @@ fn a_section_without_a_table_gets_one() {
 }
 
 #[test]
-fn what_is_not_there_cannot_change() {
+fn unknown_members_and_missing_sections_are_errors() {
     assert_eq!(add(b"# S\n", change("a")), Err(TeamError::NoSection));
     assert_eq!(update(b"# S\n", change("a")), Err(TeamError::NoSection));
     let unknown = Err(TeamError::Unknown("a".to_owned()));

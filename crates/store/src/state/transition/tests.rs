@@ -1,8 +1,8 @@
-//! How STATE.md moves on, in both dialects.
+//! Tests of phase and milestone transitions in both dialects.
 
 use mow_core::phase::PhaseNumber;
 
-use super::{Target, complete_milestone, complete_phase, remove_one_phase, stub};
+use super::{NextPhase, complete_milestone, complete_phase, remove_one_phase, stub};
 use crate::roadmap::milestone::CurrentMilestone;
 use crate::state::snapshot;
 
@@ -34,7 +34,7 @@ Progress: [█████░░░░░] 50%
 
 fn complete(text: &str, next: Option<&str>) -> String {
     let number = next.map(|next| PhaseNumber::parse(next).unwrap());
-    let next = number.as_ref().map(|number| Target { number, name: "next thing" });
+    let next = number.as_ref().map(|number| NextPhase { number, name: "next thing" });
     String::from_utf8(complete_phase(text.as_bytes(), "1", next, "2026-05-06")).unwrap()
 }
 

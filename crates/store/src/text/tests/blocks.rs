@@ -1,8 +1,8 @@
-//! Tables, folds and inline markup.
+//! Tests for tables, collapsed `<details>` blocks and inline markup.
 
 use crate::text::Text;
-use crate::text::fold::folds;
-use crate::text::inline::plain;
+use crate::text::collapsed::collapsed_blocks;
+use crate::text::inline::strip_markup;
 use crate::text::splice::apply;
 use crate::text::table::{Table, render_row, tables};
 
@@ -29,7 +29,7 @@ fn set(row: &str, changes: &[(usize, &str)]) -> String {
 }
 
 #[test]
-fn cells_of_rows() {
+fn rows_are_split_into_cells() {
     let table = |row: &str| cells(&format!("| a | b |\n|---|---|\n{row}\n"));
     assert_eq!(table("| x | y |"), [["x", "y"]]);
     assert_eq!(table("|x|y"), [["x", "y"]]);
@@ -56,7 +56,7 @@ fn where_a_table_begins_and_ends() {
 }
 
 #[test]
-fn columns_go_by_name() {
+fn columns_are_found_by_name() {
     let text = Text::new(b"| **Plan** | Plans Complete | `Status` |\n|---|---|---|\n");
     let table = only_table(&text);
     assert_eq!(table.column(&text, &["plan"]), Some(0));
@@ -85,13 +85,15 @@ fn a_row_is_written_so_that_it_reads_back() {
 }
 
 #[test]
-fn folded_blocks() {
+fn details_elements_are_collapsed_blocks() {
     let file = "<details>\n<summary>✅ <b>v1.0</b> MVP</summary>\n\n<DETAILS open>\n\
         <summary>inner\n  words</summary>\n</DETAILS>\n</details>\n\
         <details><summary>one</summary>x</details>\nthe <details> word\n<details>\nopen\n";
     let text = Text::new(file.as_bytes());
-    let found: Vec<_> =
-        folds(&text).into_iter().map(|fold| (fold.first, fold.last, fold.summary)).collect();
+    let found: Vec<_> = collapsed_blocks(&text)
+        .into_iter()
+        .map(|block| (block.first_line, block.last_line, block.summary))
+        .collect();
     let expected = [
         (0, 7, "✅ v1.0 MVP".to_owned()),
         (3, 6, "inner words".to_owned()),
@@ -99,18 +101,19 @@ fn folded_blocks() {
         (10, 11, String::new()),
     ];
     assert_eq!(found, expected);
-    assert!(folds(&Text::new(b"```\n<details>\n```\n</details>\n")).is_empty());
+    assert!(collapsed_blocks(&Text::new(b"```\n<details>\n```\n</details>\n")).is_empty());
 }
 
 #[test]
-fn the_summary_belongs_to_its_own_fold() {
+fn a_block_does_not_take_the_summary_of_a_nested_block() {
     let text = Text::new(b"<details>\n</details>\n<details>\n<summary>b</summary>\n</details>\n");
-    let summaries: Vec<_> = folds(&text).into_iter().map(|fold| fold.summary).collect();
+    let summaries: Vec<_> =
+        collapsed_blocks(&text).into_iter().map(|block| block.summary).collect();
     assert_eq!(summaries, ["", "b"]);
 }
 
 #[test]
-fn markup_is_taken_off() {
+fn inline_markup_is_stripped() {
     for (written, expected) in [
         ("**a** *b* `c`", "a b c"),
         ("~~a~~ b", "a b"),
@@ -122,6 +125,6 @@ fn markup_is_taken_off() {
         ("a \\", "a \\"),
         ("  a \t b\n", "a b"),
     ] {
-        assert_eq!(plain(written), expected, "{written:?}");
+        assert_eq!(strip_markup(written), expected, "{written:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Headings, fields and list items: what one line says.
+//! Tests for headings, fields and list items, which each stand on one line.
 
 use crate::text::Text;
 use crate::text::field::{field_at, find_field};
@@ -25,7 +25,7 @@ fn set(file: &str, value: &str) -> String {
 }
 
 #[test]
-fn heading_lines() {
+fn headings_are_recognised_in_all_forms() {
     for (line, expected) in [
         ("# A", Some((1, "A"))),
         ("### A ##", Some((3, "A"))),
@@ -46,7 +46,7 @@ fn heading_lines() {
 }
 
 #[test]
-fn a_section_ends_at_a_heading_as_high() {
+fn a_section_ends_at_a_heading_of_the_same_or_a_higher_level() {
     let text = Text::new(b"# T\n## A\na\n### B\nb\n```\n## no\n```\n## C\nc\n");
     let headings = headings(&text);
     let ends: Vec<_> = (0..headings.len()).map(|at| section_end(&text, &headings, at)).collect();
@@ -112,7 +112,7 @@ fn the_first_field_of_a_form_wins() {
 }
 
 #[test]
-fn items_and_boxes() {
+fn list_items_and_checkboxes_are_recognised() {
     for (line, expected) in [
         ("- a", Some((0, None, "a"))),
         ("  * a  ", Some((2, None, "a"))),
@@ -146,8 +146,8 @@ fn items_and_boxes() {
 }
 
 #[test]
-fn the_place_of_a_tick() {
+fn the_checkbox_range_covers_the_mark() {
     let text = Text::new("- a\n  - [✓] b\n".as_bytes());
     let item = item_at(&text, 1).expect("an item");
-    assert_eq!((text.slice(item.tick_at), item.tick), ("✓", Some('✓')));
+    assert_eq!((text.slice(item.checkbox_range), item.checkbox), ("✓", Some('✓')));
 }

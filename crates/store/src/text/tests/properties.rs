@@ -1,18 +1,18 @@
-//! What holds for every file.
+//! Property tests that hold for every file: offsets, structure ranges, edits.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::text::Text;
+use crate::text::collapsed::collapsed_blocks;
 use crate::text::field::field_at;
-use crate::text::fold::folds;
 use crate::text::heading::{headings, section_end};
-use crate::text::inline::plain;
+use crate::text::inline::strip_markup;
 use crate::text::list::item_at;
 use crate::text::splice::{Splice, apply};
 use crate::text::table::tables;
 
-/// Bytes made of what structures are made of, with noise between.
+/// Generates bytes from Markdown structure tokens mixed with random bytes.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let marks = select(vec![
         "\n",
@@ -64,12 +64,12 @@ proptest! {
         let text = Text::new(&bytes);
         let visible = text.visible().as_bytes();
         prop_assert_eq!(visible.len(), bytes.len());
-        for (at, (seen, byte)) in visible.iter().zip(&bytes).enumerate() {
-            let is_same = seen == byte || *byte != b'\n' && matches!(seen, b' ' | b'?');
+        for (at, (visible, byte)) in visible.iter().zip(&bytes).enumerate() {
+            let is_same = visible == byte || *byte != b'\n' && matches!(visible, b' ' | b'?');
             prop_assert!(is_same, "at {}", at);
         }
         let whole: Vec<u8> =
-            text.lines().iter().flat_map(|line| bytes[line.whole()].to_vec()).collect();
+            text.lines().iter().flat_map(|line| bytes[line.range_with_ending()].to_vec()).collect();
         prop_assert_eq!(whole, bytes);
     }
 
@@ -83,16 +83,16 @@ proptest! {
             prop_assert!((headings[at].line + 1..=lines).contains(&section_end(&text, &headings, at)));
         }
         for line in 0..lines {
-            let place = text.lines()[line];
+            let span = text.lines()[line];
             if let Some(field) = field_at(&text, line) {
                 prop_assert!(text.visible().get(field.name).is_some());
                 prop_assert!(text.visible().get(field.value.clone()).is_some());
-                prop_assert!(place.start < field.value.start && field.value.end <= place.end);
+                prop_assert!(span.start < field.value.start && field.value.end <= span.end);
             }
             if let Some(item) = item_at(&text, line) {
-                prop_assert!(text.visible().get(item.tick_at).is_some());
+                prop_assert!(text.visible().get(item.checkbox_range).is_some());
                 prop_assert!(text.visible().get(item.text.clone()).is_some());
-                prop_assert!(place.start < item.text.start && item.text.end <= place.end);
+                prop_assert!(span.start < item.text.start && item.text.end <= span.end);
             }
         }
         for table in tables(&text, 0..lines) {
@@ -102,10 +102,10 @@ proptest! {
                 }
             }
         }
-        for fold in folds(&text) {
-            prop_assert!(fold.first <= fold.last && fold.last < lines);
+        for block in collapsed_blocks(&text) {
+            prop_assert!(block.first_line <= block.last_line && block.last_line < lines);
         }
-        plain(text.visible());
+        strip_markup(text.visible());
     }
 
     #[test]
@@ -114,8 +114,8 @@ proptest! {
         let found = (0..text.lines().len()).find_map(|line| field_at(&text, line));
         if let Some(field) = found {
             let new = apply(&bytes, vec![field.set(&text, &value)]);
-            let kept = &bytes[..field.value.start];
-            prop_assert!(new.starts_with(kept));
+            let unchanged = &bytes[..field.value.start];
+            prop_assert!(new.starts_with(unchanged));
             prop_assert!(new.ends_with(&bytes[text.lines()[field.line].end..]));
             let text = Text::new(&new);
             let read = field_at(&text, field.line).map(|field| text.slice(field.value).to_owned());

@@ -1,0 +1,96 @@
+//! Tests that the parsers of this crate understand the rendered documents.
+
+use super::*;
+use crate::compat::summary as summary_file;
+use crate::phase_files;
+
+pub(super) const HEADER: DocumentHeader<'_> = DocumentHeader {
+    number: "3",
+    dir: "03-search",
+    name: "Search",
+    goal: "People find things",
+    now: "2026-01-02T03:04:05.000Z",
+};
+
+fn evidence() -> Evidence {
+    let hash = |digit: &str| digit.repeat(40);
+    Evidence {
+        commit: hash("c"),
+        tree: hash("d"),
+        code: hash("e"),
+        command: "sh a.sh | wc".to_owned(),
+        exit: Some(0),
+        output: hash("f"),
+        at: 0,
+        fresh: false,
+        seal: String::new(),
+    }
+}
+
+#[test]
+fn a_summary_names_commits_files_and_checks() {
+    let tasks = [FinishedTask {
+        name: "Build: the \"index\"".to_owned(),
+        commit: Some("0123456789abcdef".to_owned()),
+        checks: vec!["sh test.sh".to_owned()],
+    }];
+    let plan = FinishedPlan {
+        plan: "01",
+        objective: "Index all words",
+        tasks: &tasks,
+        files: &["src/index.rs".to_owned()],
+        requirements: &["SRCH-01".to_owned()],
+        answers: &[],
+        deviations: &["`extra` is not among files_modified".to_owned()],
+        evidence: &[evidence()],
+        duration: "3min",
+    };
+    let bytes = render_summary(&HEADER, &plan).unwrap();
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    for wanted in ["phase: 03-search", "`01234567`", "passed: `sh test.sh`", "- `src/index.rs`"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(text.contains("| `sh a.sh \\| wc` | 0 | `dddddddd` | `ffffffff` |"), "{text}");
+    assert!(text.contains("## Deviations from Plan\n\n- `extra`"), "{text}");
+    let read = summary_file::parse(&bytes);
+    assert!(format!("{read:?}").contains("SRCH-01"), "{read:?}");
+}
+
+#[test]
+fn a_verification_passes_only_without_gaps() {
+    let passed =
+        VerificationCheck { what: "sh a.sh".to_owned(), gap: None, evidence: Some(evidence()) };
+    let gap = Some("exit 1".to_owned());
+    let failed = VerificationCheck { what: "a | b".to_owned(), gap, evidence: None };
+    let status = |checks: &[VerificationCheck]| {
+        let bytes = render_verification(&HEADER, "abc", checks, &["It grows".to_owned()]).unwrap();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert!(text.contains("exit 0, tree `dddddddd`, output `ffffffff`"), "{text}");
+        assert!(text.contains("## Not Checked by a Machine\n\n- It grows"), "{text}");
+        phase_files::parse_verification(&bytes).status
+    };
+    assert_eq!(status(std::slice::from_ref(&passed)).as_deref(), Some("passed"));
+    assert_eq!(status(&[passed, failed]).as_deref(), Some("gaps_found"));
+}
+
+#[test]
+fn a_checkpoint_names_the_task_to_resume() {
+    let facts = CheckpointFacts {
+        status: "failed",
+        reason: "exit 1: no such file",
+        worker: "phase-03-worker",
+        worktree: ".worktrees/p03",
+        done: &["03-01".to_owned()],
+        plan: Some("03-02"),
+        task: Some((2, 3, "Wire it: up")),
+        head: "abc",
+        changes: "1 file changed",
+        rescue: Some("def"),
+    };
+    let bytes = render_checkpoint(&HEADER, &facts).unwrap();
+    let front = frontmatter::parse(&bytes).unwrap();
+    let value = |key: &str| front.entry(key).and_then(frontmatter::Value::as_str);
+    assert_eq!((value("status"), value("reason")), (Some("failed"), Some("error")));
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("**Task:** 2 of 3\n**Task name:** Wire it: up\n"), "{text}");
+}
