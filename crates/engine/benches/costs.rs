@@ -1,30 +1,30 @@
-//! What the engine's decisions cost. Prints only; `cargo xtask bench` calls it.
+//! Measures what the decisions of the engine cost. Only prints; `cargo xtask bench` calls it.
 //!
-//! The lead must cost the same for each event however many phases a run has, and a plan in which
-//! nothing is done must be through lead, worker and their journals in half a millisecond.
+//! The lead must cost the same for each event, however many phases a run has. A plan without work
+//! must pass lead, worker and their journals in half a millisecond.
 #![expect(clippy::print_stdout, reason = "a measurement reports on the terminal")]
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mow_core::lead::{self, Lead, PhaseSpec, Scope, Standing};
+use mow_core::lead::{self, Lead, PhaseSpec, RunScope, RunStatus};
 use mow_core::machine::Machine;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, Report};
 use mow_core::stage::Stage;
-use mow_core::worker::{self, Found, FoundPlan, FoundTask, Worker};
+use mow_core::worker::{self, PhaseSnapshot, PlanSnapshot, TaskSnapshot, Worker};
 use mow_engine::drive::{World, drive};
 use mow_store::journal::{Journal, JournalError};
 use mow_store::run_files::RunDir;
 
-/// Plans of a phase in the measurement with journals.
+/// The plans of a phase in the measurement with journals.
 const PLANS: usize = 10;
 
 fn main() {
     println!("\nlead, without a journal{:>22} {:>10} {:>12}", "events", "ms", "µs/event");
     for (phases, workers) in [(10, 3), (100, 3), (1_000, 3), (10_000, 3), (10_000, 1_000)] {
-        let mut world = Prompt::new(phases, workers, None);
+        let mut world = InstantLeadWorld::new(phases, workers, None);
         let took = world.run();
         let events = world.events;
         let each = took.as_secs_f64() * 1e6 / events as f64;
@@ -36,45 +36,45 @@ fn main() {
     let home = tempfile::tempdir_in(home).expect("a directory in memory");
     let run = RunDir::new(home.path(), "bench").expect("a plain name");
     run.create().expect("a directory of a run");
-    let mut world = Prompt::new(1_000, 10, Some(run));
+    let mut world = InstantLeadWorld::new(1_000, 10, Some(run));
     let took = world.run();
     let each = took.as_secs_f64() * 1e3 / (1_000 * PLANS) as f64;
     println!("\n{} plans, journals in memory: {each:.3} ms each, limit 0.5", 1_000 * PLANS);
 }
 
-/// A lead's world in which everything is done at once.
-struct Prompt {
+/// The world of a lead in which every effect ends at once.
+struct InstantLeadWorld {
     now: u64,
     inputs: VecDeque<lead::Input>,
     events: usize,
-    /// Where journals are, and the lead's own; `None` where nothing is written.
+    /// The directory of the run and the lead's journal; `None` if nothing is written.
     disk: Option<(RunDir, Journal)>,
     merges: u64,
 }
 
-impl Prompt {
+impl InstantLeadWorld {
     fn new(phases: u32, max_workers: usize, run: Option<RunDir>) -> Self {
         let settings = lead::Settings { max_workers, stagger_ms: 0, ..lead::Settings::default() };
         let name = |text: &str| text.to_owned();
         let begin =
             lead::Input::Begin { run: name("bench"), target: name("main"), tip: name("m0") };
         let phases = (1..=phases).map(spec).collect();
-        let roadmap = lead::Input::Roadmap { scope: Scope::All, phases };
+        let roadmap = lead::Input::Roadmap { scope: RunScope::All, phases };
         let disk = run.map(|run| {
             let journal = Journal::open(&run.journal(), &run.header()).expect("a new journal");
             (run, journal.0)
         });
-        let inputs = VecDeque::from([begin, lead::Input::TakeUp { settings }, roadmap]);
+        let inputs = VecDeque::from([begin, lead::Input::LeadStarted { settings }, roadmap]);
         Self { now: 0, inputs, events: 0, disk, merges: 0 }
     }
 
-    /// Runs to the end; the time is without reading the roadmap.
+    /// Runs to the end; returns the time without reading the roadmap.
     fn run(&mut self) -> Duration {
         let mut lead = Lead::default();
         let start = Instant::now();
         drive(&mut lead, self).expect("the journals can be written");
         let took = start.elapsed();
-        assert_eq!(lead.standing(), Standing::Done);
+        assert_eq!(lead.status(), RunStatus::Done);
         took
     }
 
@@ -83,23 +83,23 @@ impl Prompt {
         for (seq, report) in (1..).zip(reports) {
             self.inputs.push_back(lead::Input::Report { phase, attempt, seq, report });
         }
-        self.inputs.push_back(lead::Input::Gone { phase, attempt });
+        self.inputs.push_back(lead::Input::WorkerExited { phase, attempt });
     }
 
-    /// Lets a worker do its phase, or says what it would say.
+    /// Runs the worker of a phase, or returns the reports that it would make.
     fn work(&mut self, brief: &Brief) -> Result<Vec<Report>, JournalError> {
         let Some((run, _)) = &self.disk else { return Ok(usual_reports()) };
         let path = run.worker_journal(&brief.phase, brief.attempt);
         let header = run.worker_header(&brief.phase, brief.attempt);
         let (journal, _) = Journal::open(&path, &header)?;
         let begin = worker::Input::Begin { brief: brief.clone(), pid: 1 };
-        let mut desk = Desk { inputs: vec![begin], journal, reports: Vec::new() };
-        drive(&mut Worker::default(), &mut desk)?;
-        Ok(desk.reports)
+        let mut world = InstantWorkerWorld { inputs: vec![begin], journal, reports: Vec::new() };
+        drive(&mut Worker::default(), &mut world)?;
+        Ok(world.reports)
     }
 }
 
-impl World<Lead> for Prompt {
+impl World<Lead> for InstantLeadWorld {
     type Error = JournalError;
 
     fn now(&mut self) -> u64 {
@@ -108,7 +108,7 @@ impl World<Lead> for Prompt {
     }
 
     fn wait(&mut self, _: &Lead, _until: Option<u64>) -> Result<Vec<lead::Input>, JournalError> {
-        // One at a time is the dearest way to learn something.
+        // One input per batch is the most expensive way.
         Ok(self.inputs.pop_front().into_iter().collect())
     }
 
@@ -123,7 +123,7 @@ impl World<Lead> for Prompt {
     fn release(&mut self, _: &Lead, (id, effect): (u64, lead::Effect)) -> Result<(), JournalError> {
         let outcome = match &effect {
             lead::Effect::Prepare { base, .. } => lead::Outcome::Prepared { base: base.clone() },
-            lead::Effect::Merge { .. } | lead::Effect::Close { .. } => {
+            lead::Effect::Merge { .. } | lead::Effect::CommitPlanningFiles { .. } => {
                 self.merges += 1;
                 lead::Outcome::Merged { commit: format!("m{}", self.merges), note: String::new() }
             }
@@ -137,19 +137,19 @@ impl World<Lead> for Prompt {
         Ok(())
     }
 
-    fn settle(&mut self, lead: &Lead, _events: &[lead::Event]) -> Result<bool, JournalError> {
+    fn finish_batch(&mut self, lead: &Lead, _events: &[lead::Event]) -> Result<bool, JournalError> {
         Ok(!self.inputs.is_empty() || lead.deadline().is_some())
     }
 }
 
-/// A worker's world in which everything is done at once.
-struct Desk {
+/// The world of a worker in which every effect ends at once.
+struct InstantWorkerWorld {
     inputs: Vec<worker::Input>,
     journal: Journal,
     reports: Vec<Report>,
 }
 
-impl World<Worker> for Desk {
+impl World<Worker> for InstantWorkerWorld {
     type Error = JournalError;
 
     fn now(&mut self) -> u64 {
@@ -180,7 +180,7 @@ impl World<Worker> for Desk {
         (id, effect): (u64, worker::Effect),
     ) -> Result<(), JournalError> {
         let outcome = match effect {
-            worker::Effect::Look => worker::Outcome::Found { found: found() },
+            worker::Effect::Inspect => worker::Outcome::Inspected { found: empty_phase() },
             worker::Effect::RunTask { .. } => worker::Outcome::Committed { commit: None },
             worker::Effect::ClosePlan { .. } | worker::Effect::ClosePhase => {
                 worker::Outcome::Committed { commit: Some("c".to_owned()) }
@@ -191,12 +191,16 @@ impl World<Worker> for Desk {
         Ok(())
     }
 
-    fn settle(&mut self, worker: &Worker, _events: &[worker::Event]) -> Result<bool, JournalError> {
-        Ok(!worker.ended)
+    fn finish_batch(
+        &mut self,
+        worker: &Worker,
+        _events: &[worker::Event],
+    ) -> Result<bool, JournalError> {
+        Ok(!worker.has_ended())
     }
 }
 
-/// A phase that depends on two of those some places before it.
+/// Returns a phase that depends on two earlier ones.
 fn spec(n: u32) -> PhaseSpec {
     let back = [n.checked_sub(7), n.checked_sub(12)];
     let depends_on = back.into_iter().flatten().filter(|n| *n > 0).map(PhaseNumber::whole);
@@ -210,16 +214,16 @@ fn spec(n: u32) -> PhaseSpec {
     }
 }
 
-fn found() -> Found {
-    let plan = |n: usize| FoundPlan {
+fn empty_phase() -> PhaseSnapshot {
+    let plan = |n: usize| PlanSnapshot {
         id: format!("p{n:02}"),
         wave: 1,
-        tasks: vec![FoundTask::default()],
-        ..FoundPlan::default()
+        tasks: vec![TaskSnapshot::default()],
+        ..PlanSnapshot::default()
     };
     let settings = worker::Settings { verifier: false, ..worker::Settings::default() };
     let plans = (1..=PLANS).map(plan).collect();
-    Found { settings, context: true, research: true, plans, ..Found::default() }
+    PhaseSnapshot { settings, context: true, research: true, plans, ..PhaseSnapshot::default() }
 }
 
 fn usual_reports() -> Vec<Report> {

@@ -1,36 +1,37 @@
-//! The one loop, for lead and worker, for the real world and a simulated one.
+//! Runs a state machine: the main loop of the lead and of every worker, real or simulated.
 //!
-//! For each batch of inputs: decide and apply in memory, write the events down durably, and only
-//! then release the effects. When writing fails nothing is released and the loop ends: whatever was
-//! decided since the last write never happened.
+//! For each batch of inputs the loop decides and applies in memory, writes the events durably, and
+//! only then starts the effects. If the write fails, no effect starts and the loop ends: decisions
+//! that were not written never happened.
 
 use mow_core::machine::{self, Decision, Machine};
 
-/// What a machine lives in.
+/// The surroundings of a machine: where inputs come from, and where events and effects go.
 pub trait World<M: Machine> {
-    /// Why the world cannot go on.
+    /// Why the loop has to end.
     type Error;
 
-    /// Returns the time in milliseconds since 1970. It never goes back.
+    /// Returns the time in milliseconds since 1970; never less than before.
     fn now(&mut self) -> u64;
 
-    /// Waits for inputs, at most until a time; returns none when the time is up.
+    /// Waits for inputs, at most until the time `until`; returns no inputs when that is reached.
     fn wait(&mut self, machine: &M, until: Option<u64>) -> Result<Vec<M::Input>, Self::Error>;
 
-    /// Writes the events of a batch down so that they survive a crash: all of them or none.
+    /// Writes the events of a batch durably: all of them or none.
     ///
-    /// A part of a decision is no decision: a phase that is being prepared with nobody to prepare
-    /// it would wait for ever, and a command that counts as read would never be obeyed.
+    /// Half a decision would be harmful: a phase marked as in preparation without the effect that
+    /// prepares it would wait for ever, and a command marked as read would never be carried out.
     fn record(&mut self, events: &[M::Event], now: u64) -> Result<(), Self::Error>;
 
-    /// Begins to do something, once its events are recorded.
+    /// Starts an effect. Called only after the events of its batch are recorded.
     fn release(&mut self, machine: &M, effect: M::Effect) -> Result<(), Self::Error>;
 
-    /// Learns what became of a batch: draws, confirms, projects. Returns whether to go on.
-    fn settle(&mut self, machine: &M, events: &[M::Event]) -> Result<bool, Self::Error>;
+    /// Completes a batch after its effects were started: updates the display, the confirmations to
+    /// workers and the planning files. Returns whether the loop continues.
+    fn finish_batch(&mut self, machine: &M, events: &[M::Event]) -> Result<bool, Self::Error>;
 }
 
-/// Drives a machine until its world has enough.
+/// Runs a machine until [`World::finish_batch`] ends the loop.
 pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<(), W::Error> {
     loop {
         let inputs = world.wait(machine, machine.deadline())?;
@@ -50,7 +51,7 @@ pub fn drive<M: Machine, W: World<M>>(machine: &mut M, world: &mut W) -> Result<
             world.release(machine, effect)?;
         }
         failpoint::reach("drive.released");
-        if !world.settle(machine, &all.events)? {
+        if !world.finish_batch(machine, &all.events)? {
             failpoint::reach("drive.ended");
             return Ok(());
         }

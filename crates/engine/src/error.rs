@@ -1,4 +1,4 @@
-//! Why the engine cannot go on.
+//! The errors that end a lead or a worker, or refuse a command.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use mow_store::disk::DiskError;
 use mow_store::journal::JournalError;
 use mow_store::project::ProjectError;
 use mow_store::run_files::RunNameError;
-use mow_store::worktree_home::HomeError;
+use mow_store::worktree_home::WorktreeHomeError;
 use thiserror::Error;
 
-/// Why a loop ended before its time.
+/// Why the engine could not do what it was asked to do.
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// A file could not be read or written.
@@ -19,52 +19,52 @@ pub enum EngineError {
     /// A journal could not be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Git refused.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The project is not where it should be.
+    /// The project could not be found.
     #[error(transparent)]
     Project(#[from] ProjectError),
-    /// Something of the host failed.
+    /// An operation of `mow-host` failed, such as a process, a worktree or a merge.
     #[error(transparent)]
     Host(#[from] Box<dyn std::error::Error + Send + Sync>),
-    /// The home of the worktrees is set to something impossible.
+    /// The setting for the directory of the worktrees is invalid.
     #[error(transparent)]
-    Home(#[from] HomeError),
-    /// The run has an impossible name.
+    WorktreeHome(#[from] WorktreeHomeError),
+    /// The name of the run is invalid.
     #[error(transparent)]
     Name(#[from] RunNameError),
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {action}")]
     Io {
-        /// What was tried.
+        /// What was tried, as a verb phrase that follows "cannot".
         action: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Another lead has the project.
+    /// Another lead runs this project.
     #[error("another run has this project: {holder}")]
-    Led {
-        /// Who.
+    LeadRunning {
+        /// The process that holds the lock, or "another process".
         holder: String,
     },
-    /// It cannot be done, for a reason that a person can do something about.
+    /// The request cannot be carried out for a reason that a person can remove.
     #[error("{message}")]
     Refused {
-        /// What is wrong.
+        /// What is wrong, for people.
         message: String,
-        /// What to do about it.
+        /// What to do about it, often a command.
         hint: String,
     },
 }
 
 impl EngineError {
-    /// Makes a refusal.
+    /// Returns a refusal with a message and a hint.
     pub fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), hint: hint.into() }
     }
 
-    /// Makes the conversion for `map_err` after something that was tried.
+    /// Returns a converter for `map_err` that names the failed action.
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, source }
     }

@@ -1,41 +1,44 @@
-//! The lead of a run as a process: one per project, and no harm done when it dies.
+//! Runs the lead of a project: the process that schedules phases, starts workers and merges.
 //!
-//! Everything it knows is in its journal. A lead that starts reads the journal of an unfinished run
-//! again, looks at what was begun, adopts the workers that are alive, and goes on. Start with
-//! [`Session::open`] and [`Session::run`].
+//! At most one lead runs per project, guarded by a lock. Its whole state is in its journal, so it
+//! may die at any time: the next lead replays the journal of the unfinished run, restarts effects
+//! that have no outcome, adopts the workers that are alive, and continues. Start with
+//! [`LeadSession::open`] and [`LeadSession::run`].
 
-mod answers;
-mod behind;
-mod drawing;
+mod answer_queue;
+mod branch_catch_up;
+mod completion_proof;
+mod conflict_resolver;
+mod dashboard_feed;
 mod effects;
-mod feed;
-mod foresight;
-mod gather;
-mod hand;
-mod health;
+mod look_ahead_files;
+mod manual_merge;
 mod merge;
+mod merge_check;
+mod merge_preview;
 mod notify;
+mod phase_selection;
 mod prepare;
 mod projection;
-mod proof;
-mod resolver;
-mod roadmap;
+mod projection_writer;
 mod run_ref;
-mod start;
-mod trial;
+mod start_worker;
+mod user_branch;
+mod wake_reason;
+mod worker_health;
 mod world;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mow_core::lead::{Command, Event, Input, Lead, Settings, Standing};
+use mow_core::lead::{Command, Event, Input, Lead, RunStatus, Settings};
 use mow_core::machine::Machine;
 use mow_core::stage::Lookahead;
 use mow_host::git::Git;
 use mow_host::phase_worktree;
 use mow_store::config::Config;
 use mow_store::disk::{DiskError, Lock};
-use mow_store::journal::{Journal, JournalError, Record, Tail};
+use mow_store::journal::{Journal, JournalError, JournalReader, Record};
 use mow_store::project::Project;
 use mow_store::roadmap::milestone::current_milestone;
 use mow_store::run_files::{self, RunDir};
@@ -44,150 +47,150 @@ use mow_store::{config, disk};
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::drive;
-use crate::site::{self, Site};
+use crate::run_context::{self, RunContext};
 use world::LeadWorld;
 
-pub use answers::Answers;
-pub use behind::{Behind, catch_up};
-pub use gather::is_made_ahead;
-pub use hand::{ByHand, HandOutcome, Handled, by_hand};
-pub use roadmap::{Choice, Chosen, choose, leave_out_done};
+pub use answer_queue::AnswerQueue;
+pub use branch_catch_up::{StaleBranch, catch_up_branch};
+pub use look_ahead_files::is_look_ahead_file;
+pub use manual_merge::{ManualMerge, ManualMergeOutcome, ManualMergeResult, merge_manually};
+pub use phase_selection::{PhaseChoice, PhaseSelection, exclude_done_phases, select_phases};
 
-/// How long a program that a dead lead was about to start may still have its lock.
-const LEFT_WITHIN: Duration = Duration::from_secs(5);
+/// How long a process that a dead lead was starting may still hold the inherited lock.
+const INHERITED_LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// What shows a run to people.
-pub trait Face {
-    /// Shows what happened, and how the run stands now.
+/// Receives the progress of a run, to show it to people.
+pub trait RunObserver {
+    /// Called after events were recorded, with the new state of the run.
     fn show(&mut self, lead: &Lead, events: &[Event], now: u64);
 
-    /// Says what is not in order without stopping the run.
+    /// Called with a problem that does not stop the run.
     fn warn(&mut self, text: &str);
 }
 
-/// A lead that is about to run.
-pub struct Session {
-    site: Site,
+/// A lead that holds the lock of its project and is ready to run.
+pub struct LeadSession {
+    ctx: RunContext,
     lead: Lead,
     journal: Journal,
     clock: Clock,
-    chosen: Chosen,
+    selection: PhaseSelection,
     begin: Vec<Input>,
     _lock: Lock,
 }
 
-/// What a run is started with.
-pub struct Start<'a> {
-    /// The project.
+/// How to start a run.
+pub struct RunOptions<'a> {
+    /// The project whose phases run.
     pub project: &'a Project,
-    /// The program that workers are started with.
+    /// The mow program, which workers are started with.
     pub exe: &'a Path,
     /// The phases to run.
-    pub chosen: Chosen,
-    /// The branch that the work is for; `None` for the one that is checked out.
+    pub selection: PhaseSelection,
+    /// The branch to merge into; `None` for the one of the settings, or else the checked-out one.
     pub target: Option<String>,
-    /// The most workers at a time, where it is not the setting.
+    /// The most workers at a time; `None` for the setting.
     pub max_workers: Option<usize>,
-    /// Whether phases that change the same files run side by side.
+    /// Whether phases that change the same files may run in parallel.
     pub force: bool,
 }
 
-impl Session {
-    /// Takes the project, and reads the journal of an unfinished run or begins a new one.
-    pub fn open(start: Start<'_>) -> Result<Self, EngineError> {
-        let project = start.project.in_main_worktree()?;
-        let lock = take_lead(&project)?;
-        failpoint::enter(failpoint::Role::Lead);
+impl LeadSession {
+    /// Takes the lock of the project, then loads the unfinished run or begins a new one.
+    pub fn open(options: RunOptions<'_>) -> Result<Self, EngineError> {
+        let project = options.project.in_main_worktree()?;
+        let lock = acquire_lead_lock(&project)?;
+        failpoint::set_role(failpoint::ProcessRole::Lead);
         failpoint::reach("lead.locked");
-        let config = site::config(&project)?;
-        let (run, lead) = match unfinished(&project)? {
+        let config = run_context::config(&project)?;
+        let (run, lead) = match unfinished_run(&project)? {
             Some((run, lead)) => {
-                keep_target(&run, &lead, start.target.as_deref())?;
+                refuse_other_target(&run, &lead, options.target.as_deref())?;
                 (run, lead)
             }
-            None => (run_files::new_name(&project, jiff::Timestamp::now())?, Lead::default()),
+            None => (run_files::new_run_name(&project, jiff::Timestamp::now())?, Lead::default()),
         };
-        let site = Site::new(&project, &run, start.exe)?;
-        site.run.create()?;
+        let ctx = RunContext::new(&project, &run, options.exe)?;
+        ctx.run.create()?;
         failpoint::reach("lead.run.made");
-        phase_worktree::clear_unfinished(site.top())
+        phase_worktree::clear_unfinished(ctx.top())
             .map_err(|error| EngineError::Host(error.into()))?;
-        let (journal, records) = Journal::open(&site.run.journal(), &site.run.header())?;
-        let clock = Clock::from(records.last().map_or(0, |record| record.at));
+        let (journal, records) = Journal::open(&ctx.run.journal(), &ctx.run.header())?;
+        let clock = Clock::not_before(records.last().map_or(0, |record| record.at));
         let mut begin = Vec::new();
         if lead.run.is_empty() {
-            let git = Git::new(site.top());
-            let (target, tip) = target(&project, &git, start.target.as_deref())?;
+            let git = Git::new(ctx.top());
+            let (target, tip) = resolve_target(&project, &git, options.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
-        let settings = Settings { force: start.force, ..settings(&config, start.max_workers) };
-        begin.push(Input::TakeUp { settings });
+        let settings = Settings { force: options.force, ..settings(&config, options.max_workers) };
+        begin.push(Input::LeadStarted { settings });
         clear_auto_advance(&project, &config)?;
         failpoint::reach("lead.opened");
-        Ok(Self { site, lead, journal, clock, chosen: start.chosen, begin, _lock: lock })
+        Ok(Self { ctx, lead, journal, clock, selection: options.selection, begin, _lock: lock })
     }
 
-    /// Returns the run.
+    /// Returns the name of the run.
     pub fn run_id(&self) -> &str {
-        self.site.run.run()
+        self.ctx.run.run()
     }
 
-    /// Returns what is known of the run so far; it has no phases when it is new.
+    /// Returns the state of the run as loaded; a new run has no phases yet.
     pub fn lead(&self) -> &Lead {
         &self.lead
     }
 
-    /// Runs until nothing moves any more, or, while `stay`, until everything is merged.
-    pub fn run(self, face: &mut dyn Face, stay: bool) -> Result<Lead, EngineError> {
-        let Self { site, mut lead, journal, clock, chosen, begin, _lock } = self;
-        let mut world = LeadWorld::new(site, journal, chosen, begin, face);
+    /// Runs until only a person can move the run on; with `stay`, until all phases are merged.
+    pub fn run(self, observer: &mut dyn RunObserver, stay: bool) -> Result<Lead, EngineError> {
+        let Self { ctx, mut lead, journal, clock, selection, begin, _lock } = self;
+        let mut world = LeadWorld::new(ctx, journal, selection, begin, observer);
         world.clock = clock;
         world.stay = stay;
-        world.take_up(&lead)?;
-        // Whoever writes first finds that the files are gone, if they are.
-        drive(&mut lead, &mut world).map_err(|error| world.gone().unwrap_or(error))?;
+        world.resume(&lead)?;
+        // If somebody removed the run directory, the first failed write reports that instead.
+        drive(&mut lead, &mut world).map_err(|error| world.removed_error().unwrap_or(error))?;
         world.finish(&lead);
         failpoint::reach("lead.finished");
         Ok(lead)
     }
 }
 
-/// Returns the file that the lead of a project keeps locked for as long as it lives.
-pub fn lead_lock(project: &Project) -> PathBuf {
-    lead_lock_of(&project.engine_dir, &project.tag())
+/// Returns the file that the lead of a project keeps locked while it runs.
+pub fn lead_lock_path(project: &Project) -> PathBuf {
+    lead_lock_path_for_tag(&project.engine_dir, &project.tag())
 }
 
-/// Returns the file that is locked while the project of a run has a lead.
-pub fn lead_lock_for_run(engine_dir: &Path, run: &str) -> PathBuf {
-    lead_lock_of(engine_dir, run_files::tag(run))
+/// Returns the lock file of the lead of the project that a run belongs to.
+pub fn lead_lock_path_for_run(engine_dir: &Path, run: &str) -> PathBuf {
+    lead_lock_path_for_tag(engine_dir, run_files::project_tag(run))
 }
 
-fn lead_lock_of(engine_dir: &Path, tag: &str) -> PathBuf {
+fn lead_lock_path_for_tag(engine_dir: &Path, tag: &str) -> PathBuf {
     let dash = if tag.is_empty() { "" } else { "-" };
     engine_dir.join(format!("locks/lead{dash}{tag}.lock"))
 }
 
-/// Takes the place of a project's lead, unless somebody has it.
-pub fn take_lead(project: &Project) -> Result<Lock, EngineError> {
-    let path = lead_lock(project);
+/// Takes the lead lock of a project; fails if another lead runs.
+pub fn acquire_lead_lock(project: &Project) -> Result<Lock, EngineError> {
+    let path = lead_lock_path(project);
     let lock = match Lock::acquire(&path, Duration::ZERO) {
-        Err(DiskError::Busy { holder: Some(holder), .. }) if holder.is_gone() => {
-            Lock::acquire(&path, LEFT_WITHIN)
+        Err(DiskError::Busy { holder: Some(holder), .. }) if holder.is_dead() => {
+            Lock::acquire(&path, INHERITED_LOCK_WAIT)
         }
         lock => lock,
     };
     match lock {
         Err(DiskError::Busy { holder, .. }) => {
             let holder = holder.map_or_else(|| "another process".to_owned(), |h| h.to_string());
-            Err(EngineError::Led { holder })
+            Err(EngineError::LeadRunning { holder })
         }
         lock => Ok(lock?),
     }
 }
 
-/// Reads a run again from its journal.
-pub fn load(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
-    let records = records(dir)?;
+/// Loads the state of a run by replaying its journal.
+pub fn load_run(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
+    let records = load_records(dir)?;
     let mut lead = Lead::default();
     for record in &records {
         for event in parse_events(dir, record)? {
@@ -197,9 +200,9 @@ pub fn load(dir: &RunDir) -> Result<(Lead, Vec<Record>), EngineError> {
     Ok((lead, records))
 }
 
-/// Reads the records of a run's journal, which must be that run's own.
-pub fn records(dir: &RunDir) -> Result<Vec<Record>, EngineError> {
-    let mut tail = Tail::new(&dir.journal()).without_sync();
+/// Loads the records of a run's journal; fails if the journal belongs to another run.
+pub fn load_records(dir: &RunDir) -> Result<Vec<Record>, EngineError> {
+    let mut tail = JournalReader::new(&dir.journal()).without_sync();
     let records = tail.poll()?;
     match tail.header() {
         Some(found) if *found != dir.header() => {
@@ -210,45 +213,55 @@ pub fn records(dir: &RunDir) -> Result<Vec<Record>, EngineError> {
     }
 }
 
-/// Reads a record of a run's journal: all events of one decision, which are written whole or not
-/// at all. What is wrong is said with the file and the line.
+/// Parses a record of a run's journal: all events of one decision.
+///
+/// The error names the file and the line.
 pub fn parse_events(dir: &RunDir, record: &Record) -> Result<Vec<Event>, EngineError> {
     let corrupt = |_| {
-        let (path, what) = (dir.journal(), "it says nothing that this mow knows");
+        let (path, what) = (dir.journal(), "this version of mow does not know its content");
         // The header is the first line and has the number 0.
-        EngineError::Journal(JournalError::Corrupt { path, line: record.seq + 1, what })
+        EngineError::Journal(JournalError::Corrupt { path, line: record.seq + 1, problem: what })
     };
     record.parse().map_err(corrupt)
 }
 
-/// Returns the last run of a project that is not over, with its state.
-pub fn unfinished(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
-    let Some(run) = run_files::latest(project)? else { return Ok(None) };
+/// Returns the last run of a project with its state, if the run is not finished.
+pub fn unfinished_run(project: &Project) -> Result<Option<(String, Lead)>, EngineError> {
+    let Some(run) = run_files::latest_run(project)? else { return Ok(None) };
     let dir = RunDir::new(&project.engine_dir, &run)?;
-    let (lead, records) = load(&dir)?;
-    let is_over = lead.standing() == Standing::Done;
+    let (lead, records) = load_run(&dir)?;
+    let is_over = lead.status() == RunStatus::Done;
     Ok((!records.is_empty() && !is_over).then_some((run, lead)))
 }
 
-/// Refuses another branch than the one that an unfinished run is for.
-pub fn keep_target(run: &str, lead: &Lead, wanted: Option<&str>) -> Result<(), EngineError> {
-    match wanted.filter(|wanted| *wanted != lead.target) {
+/// Fails if a target branch is wanted that is not the one of the unfinished run.
+pub fn refuse_other_target(
+    run: &str,
+    lead: &Lead,
+    wanted: Option<&str>,
+) -> Result<(), EngineError> {
+    match wanted.filter(|wanted| *wanted != lead.target.branch) {
         None => Ok(()),
         Some(wanted) => Err(EngineError::refused(
-            format!("run {run} is not finished and is for {}, not for {wanted}", lead.target),
+            format!(
+                "run {run} is not finished and is for {}, not for {wanted}",
+                lead.target.branch
+            ),
             "finish it with mow run --all, or give it up with mow cancel && mow run --all",
         )),
     }
 }
 
-/// Returns the branch that work is for, and where it stands: the one named, the one set, that of the
-/// milestone where the project has one, or else the one that is checked out in the main root.
-pub fn target(
+/// Returns the target branch and its commit.
+///
+/// The branch is the wanted one, or `git.target`, or the branch of the milestone where the
+/// branching strategy has one, or else the branch that is checked out in the main root.
+pub fn resolve_target(
     project: &Project,
     git: &Git,
     wanted: Option<&str>,
 ) -> Result<(String, String), EngineError> {
-    let config = site::config(project)?;
+    let config = run_context::config(project)?;
     let settings = config.settings();
     let set = config.value("git.target").and_then(|value| value.as_str());
     let branch = match wanted.or(set.filter(|name| !name.is_empty())) {
@@ -266,9 +279,9 @@ pub fn target(
         )
     })?;
     let name = branch.escape_debug();
-    // Git would take `main~1` for a commit of a branch.
+    // Without this check git would resolve `main~1` to a commit.
     if !git.ask(&["check-ref-format", &format!("refs/heads/{branch}")])?.success {
-        let message = format!("`{name}` is no name of a branch");
+        let message = format!("`{name}` is not a valid branch name");
         return Err(EngineError::refused(message, "git branch lists them"));
     }
     let tip = git.commit_of(&format!("refs/heads/{branch}"))?.ok_or_else(|| {
@@ -296,23 +309,23 @@ fn settings(config: &Config, max_workers: Option<usize>) -> Settings {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap_or(default.circuit_breaker),
         merge_at_once: merge.as_deref() == Some("immediate"),
-        // A distance between starts spares the services of agents; plain scripts need none.
+        // Starts are staggered to spare the services of agents; scripts do not need that.
         stagger_ms: config.value("roles").map_or(0, |_| default.stagger_ms),
         max_agents: agents,
-        budget: site::budget(config, "run"),
+        budget: run_context::budget(config, "run"),
         lookahead: lookahead(config),
         ..default
     }
 }
 
-/// Returns what may be done of phases that wait for others.
+/// Returns which stages of a waiting phase may be done ahead, from `multi_phase.lookahead`.
 pub(crate) fn lookahead(config: &Config) -> Lookahead {
     let word = config.lookup("multi_phase.lookahead");
     let word = word.as_ref().and_then(|word| word.as_str());
     word.and_then(Lookahead::parse).unwrap_or_default()
 }
 
-/// Switches off a setting that an older session left behind; a run never advances by it.
+/// Switches off `workflow.auto_advance` that an older session left on: a run never uses it.
 fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), EngineError> {
     if settings.value("workflow.auto_advance").and_then(serde_json::Value::as_bool) != Some(true) {
         return Ok(());
@@ -327,8 +340,9 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
     Ok(())
 }
 
-/// Leaves a command for the lead of a run, alive or not; durable when this returns.
-pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
+/// Queues a command for the lead of a run, running or not; durable when this returns. Returns its
+/// sequence number.
+pub fn send_command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
     failpoint::reach("command.opened");
     let seq = journal.append(Clock::default().now(), std::slice::from_ref(command))?;
@@ -336,10 +350,10 @@ pub fn command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
     Ok(seq)
 }
 
-/// Returns the commands that were left for a run and are not taken up yet, with their numbers.
-pub fn pending(dir: &RunDir, lead: &Lead) -> Result<Vec<(u64, Command)>, EngineError> {
-    let records = Tail::new(&dir.commands()).without_sync().poll()?;
+/// Returns the queued commands that the lead has not read yet, with their sequence numbers.
+pub fn pending_commands(dir: &RunDir, lead: &Lead) -> Result<Vec<(u64, Command)>, EngineError> {
+    let records = JournalReader::new(&dir.commands()).without_sync().poll()?;
     let new = records.iter().filter(|record| Some(record.seq) > lead.commands_through);
-    // What cannot be read is passed over by the lead, too.
+    // The lead skips records that it cannot parse, too.
     Ok(new.filter_map(|record| Some((record.seq, record.parse().ok()?))).collect())
 }

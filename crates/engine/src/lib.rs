@@ -1,21 +1,21 @@
-//! The loops of lead and worker: inputs in, decisions written down, effects released.
+//! Runs the lead and the workers: reads inputs, records decisions in journals, starts effects.
 //!
-//! What is decided is decided in `mow-core`; what is done is done in `mow-host`; what is remembered
-//! is in `mow-store`. This crate brings them together, and it alone knows the clock, threads and
-//! signals. Start with [`drive`], then [`lead`] and [`worker`].
+//! `mow-core` decides, `mow-host` runs processes and git, and `mow-store` reads and writes files.
+//! This crate connects them; only this crate uses the clock, threads and signals. Start with
+//! [`drive`], then [`lead`] and [`worker`].
 
-pub mod cast;
+pub mod agent_config;
+mod agent_job;
+pub mod agent_tools;
 pub mod clock;
-mod custody;
 pub mod drive;
 mod error;
-mod job;
+mod git_integrity;
 pub mod lead;
-mod marks;
-pub mod peer;
+pub mod peer_messages;
 mod permission;
-pub mod site;
-pub mod tools;
+pub mod run_context;
+mod sealed_commits;
 pub mod watch;
 pub mod worker;
 

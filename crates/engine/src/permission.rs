@@ -1,8 +1,9 @@
-//! What agents may do without asking, by rules of the project: `permissions.allow` and `.deny`.
+//! Checks an agent's use of a tool against the project's `permissions.allow` and
+//! `permissions.deny`.
 //!
-//! A rule is `Tool` or `Tool(pattern)`, where `*` stands for anything; where something is allowed, it
-//! does not stand for what makes another command of it, or writes elsewhere: `cargo test*` is not
-//! `cargo test; reboot`. Who is denied is denied, whatever else is allowed.
+//! A rule is `Tool` or `Tool(pattern)`, where `*` matches any text. In an allow rule `*` never
+//! matches text that starts another command or writes elsewhere: `cargo test*` does not allow
+//! `cargo test; reboot`. A deny rule beats every allow rule.
 
 #[cfg(test)]
 mod tests;
@@ -10,38 +11,38 @@ mod tests;
 use mow_store::config::Config;
 use serde_json::Value;
 
-/// What rules say about something that an agent wants.
+/// The decision of the project's rules about the use of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum Permission {
     Allowed,
     Denied,
-    /// A person has to say.
+    /// No rule matches: a person has to decide.
     Unknown,
 }
 
-/// Asks the rules about the use of a tool.
-pub(crate) fn rule(config: &Config, tool: &str, input: &Value) -> Rule {
-    let what = subject(input);
-    let any = |key: &str, allows: bool| {
+/// Checks the use of a tool against the rules.
+pub(crate) fn check_permission(config: &Config, tool: &str, input: &Value) -> Permission {
+    let subject = subject(input);
+    let any = |key: &str, is_allow_rule: bool| {
         let rules = config.value(key).and_then(Value::as_array).into_iter().flatten();
-        rules.filter_map(Value::as_str).any(|rule| fits(rule, (tool, &what), allows))
+        rules.filter_map(Value::as_str).any(|rule| matches(rule, (tool, &subject), is_allow_rule))
     };
     match () {
-        () if any("permissions.deny", false) => Rule::Denied,
-        () if any("permissions.allow", true) => Rule::Allowed,
-        () => Rule::Unknown,
+        () if any("permissions.deny", false) => Permission::Denied,
+        () if any("permissions.allow", true) => Permission::Allowed,
+        () => Permission::Unknown,
     }
 }
 
-/// Returns the rule that allows just this, for ever.
-pub(super) fn exact(tool: &str, input: &Value) -> String {
+/// Returns the rule that allows exactly this use of a tool.
+pub(super) fn exact_rule(tool: &str, input: &Value) -> String {
     match subject(input) {
-        what if what.is_empty() => tool.to_owned(),
-        what => format!("{tool}({})", what.replace('*', "\\*")),
+        subject if subject.is_empty() => tool.to_owned(),
+        subject => format!("{tool}({})", subject.replace('*', "\\*")),
     }
 }
 
-/// Returns what a tool is used on: the command, the file, the address.
+/// Returns the subject of a tool call: its command, file, URL or pattern.
 fn subject(input: &Value) -> String {
     let keys = ["command", "cmd", "file_path", "path", "url", "pattern"];
     let found = keys.iter().find_map(|key| input.get(key));
@@ -54,30 +55,32 @@ fn subject(input: &Value) -> String {
     }
 }
 
-fn fits(rule: &str, (tool, what): (&str, &str), allows: bool) -> bool {
+fn matches(rule: &str, (tool, subject): (&str, &str), is_allow_rule: bool) -> bool {
     let Some((name, rest)) = rule.split_once('(') else { return rule == tool };
     let pattern = rest.strip_suffix(')').unwrap_or(rest);
-    let Some(stars) = stars(pattern, what).filter(|_| name == tool) else { return false };
-    // `src/.*` is not `src/../..`: a part of the dots may be the rule's.
-    let is_inside = leads_up(pattern) || !leads_up(what);
-    !allows || is_inside && stars.into_iter().all(is_harmless)
+    let Some(stars) = wildcard_texts(pattern, subject).filter(|_| name == tool) else {
+        return false;
+    };
+    // `src/.*` must not allow `src/../..`: one of the dots may belong to the pattern.
+    let is_inside = leads_up(pattern) || !leads_up(subject);
+    !is_allow_rule || is_inside && stars.into_iter().all(is_harmless)
 }
 
-/// Returns whether a text is nothing that a shell takes for another command, or for a file to write.
+/// Returns whether a text cannot start another shell command, redirect output, or lead upwards.
 fn is_harmless(text: &str) -> bool {
     !text.contains([';', '&', '|', '<', '>', '`', '\n', '\r'])
         && !text.contains("$(")
         && !leads_up(text)
 }
 
-/// Returns whether a path in a text leads out of where it seems to be.
+/// Returns whether a text contains a path with a `..` component.
 fn leads_up(text: &str) -> bool {
     text.split(|c: char| c == '/' || c.is_whitespace() || "\"'=:".contains(c))
         .any(|part| part == "..")
 }
 
-/// Splits a pattern at its stars; a star behind a backslash is one to be found.
-fn parts(pattern: &str) -> Vec<String> {
+/// Splits a pattern at its wildcards; `\*` is a literal star.
+fn split_at_wildcards(pattern: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
@@ -91,17 +94,17 @@ fn parts(pattern: &str) -> Vec<String> {
     parts
 }
 
-/// Returns what the stars of a pattern stand for in a text; `None` when it does not fit.
-fn stars<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
-    let parts = parts(pattern);
+/// Returns the text that each wildcard of a pattern matches; `None` if the pattern does not match.
+fn wildcard_texts<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let parts = split_at_wildcards(pattern);
     let [first, middle @ .., last] = parts.as_slice() else {
         return parts.first().is_some_and(|only| only == text).then(Vec::new);
     };
     let (mut rest, mut stars) = (text.strip_prefix(first.as_str())?, Vec::new());
     for part in middle {
-        let (star, behind) = rest.split_once(part.as_str())?;
+        let (star, after) = rest.split_once(part.as_str())?;
         stars.push(star);
-        rest = behind;
+        rest = after;
     }
     stars.push(rest.strip_suffix(last.as_str())?);
     Some(stars)

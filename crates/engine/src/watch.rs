@@ -1,43 +1,47 @@
-//! Wakes a loop when files change.
+//! Wakes a loop when files in a directory change, by inotify on Linux.
 //!
-//! The kernel tells which file of a directory was written. Where it cannot, or a note is lost, the
-//! loop looks by itself every few seconds; nothing depends on being woken.
+//! Watching is an optimisation: where it is missing or an event is lost, the loop still polls the
+//! files every [`POLL_INTERVAL`].
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a loop looks by itself.
-pub const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often a loop polls its files without being woken.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A note that something changed, sent once until it is read.
+/// A flag that merges many file changes into one wake-up, until the loop resets it.
 #[derive(Clone, Debug, Default)]
-pub struct Bell {
-    rung: Arc<AtomicBool>,
+pub struct WakeFlag {
+    raised: Arc<AtomicBool>,
 }
 
-impl Bell {
-    /// Returns whether the bell was silent before.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing rings it there"))]
-    fn ring(&self) -> bool {
-        !self.rung.swap(true, Ordering::AcqRel)
+impl WakeFlag {
+    /// Raises the flag; returns whether it was not raised before.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nothing is watched on other systems")
+    )]
+    fn raise(&self) -> bool {
+        !self.raised.swap(true, Ordering::AcqRel)
     }
 
-    /// Makes the next change ring again. Call it before looking.
+    /// Resets the flag. Call it before reading files, so that no later change is missed.
     pub fn reset(&self) {
-        self.rung.store(false, Ordering::Release);
+        self.raised.store(false, Ordering::Release);
     }
 }
 
-/// Calls `wake` from a thread whenever a file of a directory changes whose name is of interest.
+/// Calls `wake` from a thread when a file in `dirs` changes whose name `is_relevant` accepts.
 ///
-/// Watching is best effort: what cannot be watched is looked at now and then.
+/// `wake` is called once until the flag is reset; the thread ends when `wake` returns false. A
+/// directory that cannot be watched is only polled.
 #[cfg(target_os = "linux")]
-pub fn watch(
+pub fn watch_dirs(
     dirs: &[&Path],
-    concerns: impl Fn(&str) -> bool + Send + 'static,
-    bell: Bell,
+    is_relevant: impl Fn(&str) -> bool + Send + 'static,
+    flag: WakeFlag,
     wake: impl Fn() -> bool + Send + 'static,
 ) {
     use rustix::fs::inotify;
@@ -49,26 +53,26 @@ pub fn watch(
     for dir in dirs {
         inotify::add_watch(&fd, *dir, flags).ok();
     }
-    let look = move || {
+    let watch_loop = move || {
         let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 4096];
         let mut reader = inotify::Reader::new(&fd, &mut buffer);
         while let Ok(event) = reader.next() {
             let name = event.file_name().map(|name| name.to_string_lossy().into_owned());
-            if name.is_some_and(|name| concerns(&name)) && bell.ring() && !wake() {
+            if name.is_some_and(|name| is_relevant(&name)) && flag.raise() && !wake() {
                 return;
             }
         }
     };
-    // Without the thread the loop looks by itself.
-    std::thread::Builder::new().name("mow-watch".to_owned()).spawn(look).ok();
+    // If the thread cannot be started, the loop still polls.
+    std::thread::Builder::new().name("mow-watch".to_owned()).spawn(watch_loop).ok();
 }
 
-/// There is no watching here: the loop looks by itself.
+/// Does nothing: files are watched on Linux only, so the loop polls.
 #[cfg(not(target_os = "linux"))]
-pub fn watch(
+pub fn watch_dirs(
     _dirs: &[&Path],
-    _concerns: impl Fn(&str) -> bool + Send + 'static,
-    _bell: Bell,
+    _is_relevant: impl Fn(&str) -> bool + Send + 'static,
+    _bell: WakeFlag,
     _wake: impl Fn() -> bool + Send + 'static,
 ) {
 }

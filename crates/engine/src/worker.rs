@@ -1,89 +1,99 @@
-//! The worker of a phase as a process: it outlives the lead, and the lead reads what it wrote.
+//! The worker process of one phase attempt. It outlives the lead, which reads the worker's
+//! journal.
 //!
-//! Its journal is the only thing it tells by; its inbox is the only thing it listens to. Start with
-//! [`work`].
+//! The worker reports only through its journal and takes orders only from its inbox file. Start
+//! reading with [`work`]; [`perform`] maps each effect to the type that carries it out. All of
+//! them share one [`phase_workspace::PhaseWorkspace`].
 
-mod agent;
-mod beside;
-mod custody;
-mod desk;
+mod agent_conversation;
+mod agent_roles;
+mod agent_sessions;
+mod agent_turn;
+mod change_review;
+mod document_guard;
 mod evidence;
-mod freeze;
-mod judge;
-mod look;
-mod paper;
-mod papers_guard;
-mod player;
+mod frozen_plans;
+mod leftovers;
+mod parallel_plans;
+mod perform;
+mod phase_closer;
+mod phase_commits;
+mod phase_documents;
+mod phase_survey;
+mod phase_verifier;
+mod phase_workspace;
+mod plan_files;
 mod prompt;
-mod role;
-mod session;
-mod taken_back;
-mod talk;
-mod task;
-mod trust;
-mod unfinished;
+mod repository_guard;
+mod reverted_files;
+mod role_documents;
+mod role_runner;
+mod script;
+mod shell_blocks;
+mod task_runner;
+mod text;
+mod trusted_state;
 mod world;
 
 use mow_core::phase::PhaseNumber;
-use mow_core::report::Note;
+use mow_core::report::LeadMessage;
 use mow_core::worker::{Input, Worker};
-use mow_host::life::Life;
-use mow_host::own_output::OwnOutput;
+use mow_host::life_lock::LifeLock;
+use mow_host::redirected_output::RedirectedOutput;
 use mow_host::{process, secret};
-use mow_store::journal::{Journal, Tail};
+use mow_store::journal::{Journal, JournalReader};
 
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::drive;
-use crate::site::Site;
-use desk::Desk;
-pub(crate) use desk::complaint;
-pub(crate) use look::skips_discuss;
-pub(crate) use task::checks;
-use trust::Trust;
+use crate::run_context::RunContext;
+pub(crate) use phase_survey::skips_discuss;
+use phase_workspace::PhaseWorkspace;
+pub(crate) use script::describe_failure;
+pub(crate) use shell_blocks::check_commands;
+use trusted_state::TrustedState;
 use world::WorkerWorld;
 
-/// Carries one attempt of a phase to its end.
+/// Runs one attempt of a phase until the attempt ends.
 ///
-/// A second process for the same attempt ends at once, so that it does not matter how often a
-/// worker is started.
-pub fn work(site: Site, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
-    failpoint::enter(failpoint::Role::Worker);
+/// A second process for the same attempt returns at once, so starting a worker twice is harmless.
+pub fn work(ctx: RunContext, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+    failpoint::set_role(failpoint::ProcessRole::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
-    let lock = site.run.life_lock(&phase, attempt);
-    let life = Life::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
-    let path = site.run.worker_journal(&phase, attempt);
-    let header = site.run.worker_header(&phase, attempt);
-    let (mut journal, said) = Journal::open(&path, &header)?;
+    let lock = ctx.run.life_lock(&phase, attempt);
+    let life = LifeLock::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let path = ctx.run.worker_journal(&phase, attempt);
+    let header = ctx.run.worker_header(&phase, attempt);
+    let (mut journal, earlier_records) = Journal::open(&path, &header)?;
     failpoint::reach("worker.journal.opened");
-    if !said.is_empty() {
-        // Somebody has worked under this number before; the lead will begin a new attempt.
+    if !earlier_records.is_empty() {
+        // Another process has already worked under this attempt number. The lead starts a new one.
         return Ok(());
     }
-    let log = site.run.log(&phase, attempt);
-    let _output = OwnOutput::bound(&log).map_err(EngineError::io("keep a log"))?;
-    // What the lead says follows from its own journal, so nothing is lost by not syncing it here.
-    let mut inbox = Tail::new(&site.run.worker_inbox(&phase, attempt)).without_sync();
-    let brief = inbox.poll()?.first().and_then(|record| record.parse::<Note>().ok());
-    let Some(Note::Brief(brief)) = brief else {
+    let log = ctx.run.log(&phase, attempt);
+    let _output = RedirectedOutput::to_log(&log).map_err(EngineError::io("keep a log"))?;
+    // The lead can rebuild its messages from its own journal, so the inbox needs no sync here.
+    let mut inbox = JournalReader::new(&ctx.run.worker_inbox(&phase, attempt)).without_sync();
+    let brief = inbox.poll()?.first().and_then(|record| record.parse::<LeadMessage>().ok());
+    let Some(LeadMessage::Brief(brief)) = brief else {
         return Err(EngineError::refused(
             format!("phase {phase} has no brief for attempt {attempt}"),
             "workers are started by `mow run`",
         ));
     };
     failpoint::reach("worker.begun");
-    // Before any agent runs, so that nobody else can have written it.
-    let secrets = [draw()?, draw()?];
-    let trust = Trust::new(&brief, &secrets);
-    journal.append(Clock::default().now(), &[trust.sealed()])?;
-    let desk = Desk::new(site, &brief, trust)?;
+    // Recorded before any agent runs, so no agent can have written this record.
+    let secrets = [draw_secret()?, draw_secret()?];
+    let trusted = TrustedState::new(&brief, &secrets);
+    journal.append(Clock::default().now(), &[trusted.seal_roots()])?;
+    let workspace = PhaseWorkspace::new(ctx, &brief, trusted)?;
     let begin = Input::Begin { brief, pid: std::process::id() };
-    let mut world = WorkerWorld::new(desk, life, journal, inbox, begin);
+    let mut world = WorkerWorld::new(workspace, life, journal, inbox, begin);
     drive(&mut Worker::default(), &mut world)?;
     failpoint::reach("worker.ended");
     Ok(())
 }
 
-fn draw() -> Result<[u8; 32], EngineError> {
-    secret::draw().map_err(EngineError::io("draw a secret"))
+fn draw_secret() -> Result<[u8; 32], EngineError> {
+    secret::random().map_err(EngineError::io("draw a secret"))
 }

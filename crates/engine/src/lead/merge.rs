@@ -1,63 +1,76 @@
-//! Merges complete phases onto the run's own ref, and lets the target branch follow.
+//! Merges complete phases onto the run's ref, and commits the final planning files.
+//!
+//! Nothing is merged without proof (`completion_proof`). Work that a merge leaves out or replaces
+//! is kept under a rescue ref first.
 
 use std::cell::Cell;
 
-use mow_core::lead::{Clash, Outcome};
-use mow_core::money::Money;
+use mow_core::lead::{ConflictedFile, Outcome};
+use mow_core::money::Spending;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
-use mow_host::follow::{self, Followed, quoted};
+use mow_host::fast_forward::shell_quote;
 use mow_host::git::Git;
 use mow_host::in_progress::is_merging;
-use mow_host::merge::{self, Conflict, Known, Merge, MergeOutcome, Overlaid, Planned, Ready};
+use mow_host::merge::{
+    self, Conflict, KnownChanges, MergeComputation, MergeJob, MergeOutcome, OverlayCommit,
+    ReadyMerge,
+};
 use mow_host::{rescue, submodules};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::{phase_dirs, planning_copy, planning_join};
+use mow_store::{phase_dirs, planning_copy};
 use serde_json::json;
 
-use super::effects::Repository;
-use super::prepare::{change_manifest, is_newer, release};
-use super::proof::{self, Claim, Proven};
+use super::completion_proof::{self, CompletionReport, VerifiedPhase};
+use super::effects::RepositoryAccess;
+use super::merge_check::MergeCheck;
+use super::prepare::{change_manifest, is_newer, release_claim};
 use super::run_ref::run_ref;
-use super::trial::Trial;
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::site::{Place, Site};
+use crate::run_context::{PhaseWorktree, RunContext};
 
-/// How often a merge is made anew because somebody moved the run's ref.
+/// How often a merge is repeated because somebody moved the run's ref.
 const TRIES_MAX: usize = 5;
 /// The planning files that only the lead writes.
-const SHARED: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
+const SHARED_FILES: [&str; 3] = ["STATE.md", "ROADMAP.md", "REQUIREMENTS.md"];
 
-/// A phase to merge.
-pub(super) struct Phase<'a> {
-    site: &'a Site,
+/// The merge of one phase.
+pub(super) struct PhaseMerge<'a> {
+    ctx: &'a RunContext,
     number: &'a PhaseNumber,
     attempt: u32,
-    pub(super) place: Place,
-    /// What it has cost so far; each try of its merge may add to that.
-    spent: Cell<Money>,
-    /// Whether no agent may be started for it.
-    alone: bool,
+    pub(super) worktree: PhaseWorktree,
+    /// What the phase has cost so far; an agent that resolves conflicts adds to it.
+    spent: Cell<Spending>,
+    /// Whether no agent may be started to resolve conflicts.
+    no_agents: bool,
 }
 
-/// Merges a phase, unless that was done before, and notes that it is merged.
+/// Merges a phase that is proven complete, unless it is merged already, and records the merge.
 pub(super) fn merge(
-    phase: &Phase<'_>,
+    phase: &PhaseMerge<'_>,
     [commit, onto]: [&str; 2],
-    repository: &Repository,
+    repository: &RepositoryAccess,
 ) -> Result<Outcome, EngineError> {
-    let Phase { site, number, attempt, place, .. } = phase;
-    let git = Git::new(site.top());
+    let PhaseMerge { ctx, number, attempt, worktree, .. } = phase;
+    let git = Git::new(ctx.top());
     failpoint::reach("merge.begun");
-    let tip = git.commit_of(&format!("refs/heads/{}", place.branch))?;
-    let claim = Claim { phase: number, attempt: *attempt, commit, onto, branch: &place.branch };
-    let Proven { commit, touched } = match proof::check(site, &git, &claim, tip.as_deref())? {
-        Ok(proven) => proven,
-        Err(reason) => return Ok(Outcome::Refuted { reason }),
+    let tip = git.commit_of(&format!("refs/heads/{}", worktree.branch))?;
+    let reported = CompletionReport {
+        phase: number,
+        attempt: *attempt,
+        commit,
+        onto,
+        branch: &worktree.branch,
     };
-    let target = repository.run_ref.place_without(**number, *attempt);
-    let known = target.zip(touched).map(|(target, touched)| Known { target, touched });
+    let VerifiedPhase { commit, touched } =
+        match completion_proof::verify(ctx, &git, &reported, tip.as_deref())? {
+            Ok(proven) => proven,
+            Err(reason) => return Ok(Outcome::Refuted { reason }),
+        };
+    let target = repository.run_ref.commit_without_attempt(**number, *attempt);
+    let known = target.zip(touched).map(|(target, touched)| KnownChanges { target, touched });
     let outcome = phase.merge(&commit, (known, Some(onto)), repository)?;
     if let Outcome::Merged { commit, .. } = &outcome {
         phase.finish(commit)?;
@@ -65,71 +78,78 @@ pub(super) fn merge(
     Ok(outcome)
 }
 
-impl<'a> Phase<'a> {
-    /// Takes the phase as an attempt has left it; 0 for none of this run.
+impl<'a> PhaseMerge<'a> {
+    /// Creates the merge of an attempt at a phase; attempt 0 means that the run did not work on it.
     pub(super) fn new(
-        site: &'a Site,
+        ctx: &'a RunContext,
         number: &'a PhaseNumber,
         attempt: u32,
-        spent: Money,
+        spent: Spending,
     ) -> Result<Self, EngineError> {
-        let (place, spent) = (site.worktree(number)?, Cell::new(spent));
-        Ok(Self { site, number, attempt, place, spent, alone: false })
+        let (worktree, spent) = (ctx.worktree(number)?, Cell::new(spent));
+        Ok(Self { ctx, number, attempt, worktree, spent, no_agents: false })
     }
 
-    /// Says whether no agent may be started for it.
-    pub(super) fn alone(self, alone: bool) -> Self {
-        Self { alone, ..self }
+    /// Sets whether no agent may be started to resolve conflicts.
+    pub(super) fn without_agents(self, no_agents: bool) -> Self {
+        Self { no_agents, ..self }
     }
 
-    /// Merges the phase onto the run's ref, which has to stand where the lead left it; by hand it may
-    /// stand anywhere.
+    /// Merges the phase onto the run's ref.
     ///
-    /// The repository is free for others while an agent settles conflicts or the result is checked.
+    /// With `onto`, the ref is first moved back there if somebody else moved it; a manual merge
+    /// accepts the ref as it is. The repository is not locked while an agent resolves conflicts or
+    /// the merged tree is checked.
     pub(super) fn merge(
         &self,
         commit: &str,
-        (known, onto): (Option<Known>, Option<&str>),
-        repository: &Repository,
+        (known, onto): (Option<KnownChanges>, Option<&str>),
+        repository: &RepositoryAccess,
     ) -> Result<Outcome, EngineError> {
-        let git = Git::new(self.site.top());
+        let git = Git::new(self.ctx.top());
         let mut job = self.job(&git, commit)?;
         let known = known.filter(|_| job.branch_commit == commit);
         for _ in 0..TRIES_MAX {
-            let planned = repository.alone(|| {
-                onto.map_or(Ok(()), |onto| repository.look_at_ref(self.site, &git, onto))?;
-                merge::plan_knowing(&git, &job, known.as_ref()).map_err(host)
+            let planned = repository.exclusively(|| {
+                onto.map_or(Ok(()), |onto| repository.restore_run_ref(self.ctx, &git, onto))?;
+                merge::compute_with_known_changes(&git, &job, known.as_ref()).map_err(host_error)
             })?;
             let ready = match planned {
-                Planned::Ready(ready) => ready,
-                Planned::Not(MergeOutcome::AlreadyMerged { commit, whole: true }) => {
+                MergeComputation::Ready(ready) => ready,
+                MergeComputation::Final(MergeOutcome::AlreadyMerged {
+                    commit,
+                    is_complete: true,
+                }) => {
                     return Ok(Outcome::Merged { commit, note: String::new() });
                 }
-                Planned::Not(MergeOutcome::AlreadyMerged { .. }) => {
-                    // It grew since: its trailers are known, so the rest gets one of its own.
+                MergeComputation::Final(MergeOutcome::AlreadyMerged { .. }) => {
+                    // The branch has new commits since its merge. The trailers of that merge are
+                    // taken, so the rest gets one of its own.
                     let rest = job.branch_commit.clone();
                     job.message = format!("{}Mow-Rest: {rest}\n", job.message);
                     continue;
                 }
-                Planned::Not(MergeOutcome::Conflict { files }) => {
+                MergeComputation::Final(MergeOutcome::Conflict { files }) => {
                     match self.resolve(&job, &files, repository)? {
                         Ok(ready) => ready,
                         Err(conflict) => return Ok(conflict),
                     }
                 }
-                Planned::Not(_) => continue,
+                MergeComputation::Final(_) => continue,
             };
-            let sealed = merge::seal(&git, &job, &ready).map_err(host)?;
-            if let Some(reason) = self.check(&sealed, &ready.tree)? {
+            let sealed = merge::create_commit(&git, &job, &ready).map_err(host_error)?;
+            if let Some(reason) = self.verify_tree(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
             let swap = || {
-                let note = self.keep(&git, &ready, &sealed)?;
-                let is_landed = merge::land(&git, &job, &ready, &sealed).map_err(host)?;
+                let note = self.rescue_left_out(&git, &ready, &sealed)?;
+                let is_landed =
+                    merge::move_target(&git, &job, &ready, &sealed).map_err(host_error)?;
                 Ok(is_landed.then_some(note))
             };
             let moves = (&*ready.ours, &*sealed);
-            let landed = repository.alone(|| repository.run_ref.advance(self.site, moves, swap))?;
+            let landed =
+                repository.exclusively(|| repository.run_ref.advance(self.ctx, moves, swap))?;
             if let Some(note) = landed {
                 return Ok(Outcome::Merged { commit: sealed, note });
             }
@@ -138,9 +158,9 @@ impl<'a> Phase<'a> {
         Ok(Outcome::Failed { reason })
     }
 
-    pub(super) fn job(&self, git: &Git, commit: &str) -> Result<Merge, EngineError> {
-        // Whoever solves a conflict does so on the branch of the phase.
-        let head = git.commit_of(&format!("refs/heads/{}", self.place.branch))?;
+    pub(super) fn job(&self, git: &Git, commit: &str) -> Result<MergeJob, EngineError> {
+        // A person who resolves a conflict does so on the branch of the phase.
+        let head = git.commit_of(&format!("refs/heads/{}", self.worktree.branch))?;
         let commit = match &head {
             Some(head) if git.is_ancestor(commit, head)? => head,
             _ => commit,
@@ -148,17 +168,17 @@ impl<'a> Phase<'a> {
         Ok(self.job_at(commit))
     }
 
-    /// Returns the merge of a commit of the phase.
-    pub(super) fn job_at(&self, commit: &str) -> Merge {
-        let site = self.site;
-        let planning = site.project.planning_below_top();
-        let dir = phase_dirs::find(&site.planning_in(&self.place.path), &self.number.to_string());
+    /// Returns the merge job for a commit of the phase.
+    pub(super) fn job_at(&self, commit: &str) -> MergeJob {
+        let ctx = self.ctx;
+        let planning = ctx.project.planning_below_top();
+        let dir = phase_dirs::find(&ctx.planning_in(&self.worktree.path), &self.number.to_string());
         let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
         let (number, attempt) = (self.number.to_string(), self.attempt.to_string());
         let trailers =
-            [("Mow-Phase", &*number), ("Mow-Attempt", &*attempt), ("Mow-Run", site.run.run())];
-        Merge {
-            run_ref: run_ref(site),
+            [("Mow-Phase", &*number), ("Mow-Attempt", &*attempt), ("Mow-Run", ctx.run.run())];
+        MergeJob {
+            run_ref: run_ref(ctx),
             branch_commit: commit.to_owned(),
             message: with_trailers(&format!("Merge phase {number}"), &trailers),
             keep_from_ours: vec![planning],
@@ -168,79 +188,85 @@ impl<'a> Phase<'a> {
         }
     }
 
-    fn trial(&self) -> Trial<'_> {
-        let Self { site, number, attempt, place, spent, alone } = self;
-        let (phase, worktree) = (Some(*number), Some(place.path.as_path()));
-        Trial { site, phase, attempt: *attempt, worktree, spent, alone: *alone }
+    fn merge_check(&self) -> MergeCheck<'_> {
+        let Self { ctx, number, attempt, worktree, spent, no_agents } = self;
+        let (phase, path) = (Some(*number), Some(worktree.path.as_path()));
+        MergeCheck { ctx, phase, attempt: *attempt, worktree: path, spent, no_agents: *no_agents }
     }
 
-    /// Lets the role for conflicts settle them, if there is one; otherwise says how a person can.
+    /// Lets the conflict resolver resolve conflicts, if one is configured; else explains how a
+    /// person can.
     fn resolve(
         &self,
-        job: &Merge,
+        job: &MergeJob,
         files: &[Conflict],
-        repository: &Repository,
-    ) -> Result<Result<Ready, Outcome>, EngineError> {
-        let trial = self.trial();
-        let failed = match trial.resolver()? {
-            Some(resolver) => match trial.resolve(&resolver, job, (files, repository))? {
+        repository: &RepositoryAccess,
+    ) -> Result<Result<ReadyMerge, Outcome>, EngineError> {
+        let check = self.merge_check();
+        let failed = match check.resolver()? {
+            Some(resolver) => match check.resolve(&resolver, job, (files, repository))? {
                 Ok(ready) => return Ok(Ok(ready)),
                 Err(why) => format!("{why}; "),
             },
             None => String::new(),
         };
-        let settle = format!("{failed}{}", self.how_to_settle(&job.run_ref, files));
-        Ok(Err(Outcome::Conflict { files: clashes(files), settle }))
+        let settle = format!("{failed}{}", self.resolution_hint(&job.run_ref, files));
+        Ok(Err(Outcome::Conflict { files: conflicted_files(files), settle }))
     }
 
-    /// Says how a person settles conflicts with a target: in the worktree of the phase.
-    pub(super) fn how_to_settle(&self, target: &str, files: &[Conflict]) -> String {
-        let at = format!("git -C {}", quoted(&self.place.path.to_string_lossy()));
-        let how = if is_merging(&self.place.path) {
-            format!("to settle them, finish the merge that is in progress there: {at} commit")
+    /// Explains how a person resolves conflicts with a target in the worktree of the phase.
+    pub(super) fn resolution_hint(&self, target: &str, files: &[Conflict]) -> String {
+        let at = format!("git -C {}", shell_quote(&self.worktree.path.to_string_lossy()));
+        let step = if is_merging(&self.worktree.path) {
+            format!("to resolve them, finish the merge that is in progress there: {at} commit")
         } else {
-            format!("to settle them: {at} merge {}", quoted(target))
+            format!("to resolve them: {at} merge {}", shell_quote(target))
         };
         let mut remedies: Vec<_> = files.iter().map(|file| file.kind.remedy()).collect();
         remedies.sort_unstable();
         remedies.dedup();
         let remedies = remedies.join("; ").replace("{}", "FILE");
-        let again = self.trial().again();
-        format!("{how}, then for each file: {remedies}; then {at} commit, and {again}")
+        let again = self.merge_check().retry_command();
+        format!("{step}, then for each file: {remedies}; then {at} commit, and {again}")
     }
 
-    /// Checks the merged tree with the project's own command; returns why it does not pass.
-    fn check(&self, commit: &str, tree: &str) -> Result<Option<String>, EngineError> {
-        let trial = self.trial();
-        match trial.verify_command()? {
-            Some(command) => trial.verify(&command, commit, tree),
+    /// Runs the project's `multi_phase.verify` on the merged tree; returns why it fails.
+    fn verify_tree(&self, commit: &str, tree: &str) -> Result<Option<String>, EngineError> {
+        let check = self.merge_check();
+        match check.verify_command()? {
+            Some(command) => check.verify(&command, commit, tree),
             None => Ok(None),
         }
     }
 
-    /// Keeps what does not go into the merge, before it is made; returns what people should know.
-    fn keep(&self, git: &Git, ready: &Ready, sealed: &str) -> Result<String, EngineError> {
-        let branch = &self.place.branch;
+    /// Rescues what the merge leaves out, before it lands; returns a note for people.
+    fn rescue_left_out(
+        &self,
+        git: &Git,
+        ready: &ReadyMerge,
+        sealed: &str,
+    ) -> Result<String, EngineError> {
+        let branch = &self.worktree.branch;
         let left = &ready.left_out;
         let kept =
-            merge::keep_left_out(git, (branch, &ready.theirs), sealed, left).map_err(host)?;
+            merge::keep_left_out(git, (branch, &ready.theirs), sealed, left).map_err(host_error)?;
         let mut notes = Vec::new();
         if let Some(kept) = kept {
             let name = kept.short_name();
             let left = left.join(", ");
             notes.push(format!("left out of the merge: {left} (mow rescue restore {name})"));
         }
-        let bare = submodules::keep(git, &self.place.path, branch)?;
+        let bare = submodules::rescue_commits(git, &self.worktree.path, branch)?;
         if !bare.is_empty() {
-            let (bare, path) = (bare.join(", "), self.place.path.display());
+            let (bare, path) = (bare.join(", "), self.worktree.path.display());
             notes.push(format!("only {path} has the commits of the submodules {bare}"));
         }
         Ok(notes.join("; "))
     }
 
-    /// Notes that the phase is merged: papers, manifest, claim.
+    /// Completes the merge: copies the phase documents, updates the manifest, releases the claim.
     pub(super) fn finish(&self, commit: &str) -> Result<(), EngineError> {
-        bring_papers(self.site, self.number, &self.place)?;
+        copy_documents_to_root(self.ctx, self.number, &self.worktree)?;
         failpoint::reach("merge.papers.brought");
         let fields = [
             ("merged", json!(true)),
@@ -248,45 +274,52 @@ impl<'a> Phase<'a> {
             ("last_commit", json!(commit)),
             ("status", json!("merged")),
         ];
-        change_manifest(&self.place, &fields)?;
+        change_manifest(&self.worktree, &fields)?;
         failpoint::reach("merge.noted");
-        release(self.site, self.number)?;
+        release_claim(self.ctx, self.number)?;
         failpoint::reach("merge.ended");
         Ok(())
     }
 }
 
-pub(super) fn host<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+pub(super) fn host_error<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
     EngineError::Host(error.into())
 }
 
-pub(super) fn clashes(files: &[Conflict]) -> Vec<Clash> {
-    let clash =
-        |file: &Conflict| Clash { path: file.path.clone(), kind: file.kind.words().to_owned() };
+pub(super) fn conflicted_files(files: &[Conflict]) -> Vec<ConflictedFile> {
+    let clash = |file: &Conflict| ConflictedFile {
+        path: file.path.clone(),
+        kind: file.kind.description().to_owned(),
+    };
     files.iter().map(clash).collect()
 }
 
-/// Copies the phase's planning files to the main root, where git does not carry them.
+/// Copies the phase's planning files to the main root, if they are not committed.
 ///
-/// What somebody wrote there after the phase did is kept under a rescue ref before it is replaced.
-fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), EngineError> {
-    if site.commits_docs()? {
+/// A file in the root that is newer than the phase's is kept under a rescue ref before it is
+/// replaced.
+fn copy_documents_to_root(
+    ctx: &RunContext,
+    phase: &PhaseNumber,
+    worktree: &PhaseWorktree,
+) -> Result<(), EngineError> {
+    if ctx.commits_docs()? {
         return Ok(());
     }
-    let Some(dir) = phase_dirs::find(&site.planning_in(&place.path), &phase.to_string()) else {
+    let Some(dir) = phase_dirs::find(&ctx.planning_in(&worktree.path), &phase.to_string()) else {
         return Ok(());
     };
-    let target = site.project.planning.join("phases").join(&dir.name);
-    let below = site.below_top().join(".planning/phases").join(&dir.name);
-    let writer = Writer::open(&site.project, WAIT_DEFAULT)?;
+    let target = ctx.project.planning.join("phases").join(&dir.name);
+    let below = ctx.below_top().join(".planning/phases").join(&dir.name);
+    let writer = Writer::open(&ctx.project, WAIT_DEFAULT)?;
     writer.create_dir(&target)?;
-    let files = planning_copy::missing_in(&dir.path, &target)?;
+    let files = planning_copy::differing_files(&dir.path, &target)?;
     let mut replaced = Vec::new();
     for file in files.iter().filter(|file| is_newer(&target.join(file), &dir.path.join(file))) {
         let bytes = disk::read(&target.join(file))?;
         replaced.extend(bytes.map(|bytes| (below.join(file).display().to_string(), bytes)));
     }
-    rescue::keep_files(&Git::new(site.top()), &place.branch, &replaced).map_err(host)?;
+    rescue::keep_files(&Git::new(ctx.top()), &worktree.branch, &replaced).map_err(host_error)?;
     for file in files {
         if let Some(parent) = target.join(&file).parent() {
             writer.create_dir(parent)?;
@@ -297,167 +330,60 @@ fn bring_papers(site: &Site, phase: &PhaseNumber, place: &Place) -> Result<(), E
     Ok(())
 }
 
-/// Lets the branch of the run follow to a commit, as far as git allows without harm.
+/// Returns whether the planning files in the main root belong to a branch: the branch is checked
+/// out there, or the files are not in git at all.
 ///
-/// Where people have committed to the branch meanwhile, their work is merged first. Where they have
-/// set it back from where it was seen, what they took away does not come back with the run.
-pub(super) fn follow(
-    site: &Site,
-    target: &str,
-    [from, commit]: [&str; 2],
-    repository: &Repository,
-) -> Result<Outcome, EngineError> {
-    let git = Git::new(site.top());
-    let planning = site.project.planning_below_top();
-    let theirs = git.commit_of(&format!("refs/heads/{target}"))?;
-    if let Some(theirs) = theirs.as_deref().filter(|theirs| *theirs != from && !from.is_empty())
-        && git.is_ancestor(theirs, from)?
-    {
-        let [had, has] = [from, theirs].map(|one| one.get(..8).unwrap_or(one));
-        let reason = format!("somebody set {target} back from {had}; it is at {has} now");
-        let command = follow::command_to_follow(site.top(), (target, commit), &[planning])?;
-        return Ok(Outcome::Refused { reason, command });
-    }
-    let moved = match theirs {
-        Some(theirs) if repository.run_ref.is_before(&theirs, commit) => None,
-        Some(theirs) if !git.is_ancestor(&theirs, commit)? => Some(theirs),
-        _ => None,
-    };
-    let merged = match moved {
-        Some(theirs) if !git.is_ancestor(commit, &theirs)? => {
-            repository.look_at_ref(site, &git, commit)?;
-            match take_in(site, target, &theirs, repository)? {
-                Ok(merged) => {
-                    failpoint::reach("follow.taken_in");
-                    Some(merged)
-                }
-                Err(refused) => return Ok(refused),
-            }
-        }
-        _ => None,
-    };
-    failpoint::reach("follow.begun");
-    let to = merged.as_deref().unwrap_or(commit);
-    let followed = follow::follow(site.top(), target, to, &[planning])?;
-    failpoint::reach("follow.ended");
-    Ok(match (followed, merged) {
-        (Followed::Refused { reason, command_to_finish }, _) => {
-            Outcome::Refused { reason, command: command_to_finish }
-        }
-        (Followed::Updated | Followed::UpToDate, Some(commit)) => {
-            Outcome::Merged { commit, note: String::new() }
-        }
-        (Followed::Updated | Followed::UpToDate, None) => Outcome::Done,
-    })
+/// Called often, so the usual case starts no process.
+pub(super) fn owns_root_files(ctx: &RunContext, target: &str) -> Result<bool, EngineError> {
+    Ok(is_checked_out(ctx, target)? || !ctx.commits_docs()?)
 }
 
-/// Merges what people have committed to the branch onto the run's ref.
-fn take_in(
-    site: &Site,
-    target: &str,
-    theirs: &str,
-    repository: &Repository,
-) -> Result<Result<String, Outcome>, EngineError> {
-    let git = &Git::new(site.top());
-    let job = Merge {
-        run_ref: run_ref(site),
-        branch_commit: theirs.to_owned(),
-        message: with_trailers(
-            &format!("Merge what is new on {target}"),
-            &[("Mow-Run", site.run.run()), ("Mow-Taken-In", theirs)],
-        ),
-        keep_from_ours: Vec::new(),
-        own: None,
-        overlay: Vec::new(),
-        join: Some(join),
-    };
-    let refused = |reason: String| {
-        let command = follow::command_to_merge(site.top(), target, &run_ref(site))?;
-        Ok(Err(Outcome::Refused { reason, command }))
-    };
-    let ready = match merge::plan(git, &job).map_err(host)? {
-        Planned::Ready(ready) => ready,
-        Planned::Not(MergeOutcome::Conflict { files }) => {
-            let files: Vec<_> = clashes(&files).iter().map(ToString::to_string).collect();
-            return refused(format!("{target} has commits that conflict in {}", files.join(", ")));
-        }
-        Planned::Not(MergeOutcome::AlreadyMerged { commit, .. }) => return Ok(Ok(commit)),
-        Planned::Not(_) => return refused(format!("{} was moved", run_ref(site))),
-    };
-    let sealed = merge::seal(git, &job, &ready).map_err(host)?;
-    let spent = &Cell::default();
-    let trial = Trial { site, phase: None, attempt: 0, worktree: None, spent, alone: true };
-    if let Some(command) = trial.verify_command()?
-        && let Some(why) = trial.verify(&command, &sealed, &ready.tree)?
-    {
-        return refused(format!("with what is new on {target}, {why}"));
-    }
-    repository.run_ref.take_in();
-    let land = || Ok(merge::land(git, &job, &ready, &sealed).map_err(host)?.then_some(()));
-    match repository.run_ref.advance(site, (&ready.ours, &sealed), land)? {
-        Some(()) => Ok(Ok(sealed)),
-        None => refused(format!("{} was moved by somebody else", run_ref(site))),
-    }
-}
-
-/// Joins planning files that both the run and people changed.
-fn join(path: &str, versions: [&[u8]; 3]) -> Option<Vec<u8>> {
-    let (dir, file) = path.rsplit_once('/')?;
-    let is_planning = dir == ".planning" || dir.ends_with("/.planning");
-    planning_join::join(file, versions).filter(|_| is_planning)
-}
-
-/// Returns whether the planning files in the root are those of a branch: it is checked out there, or
-/// they are not in git at all.
-///
-/// Asked often, so that it starts no process in the usual case.
-pub(super) fn is_live(site: &Site, target: &str) -> Result<bool, EngineError> {
-    Ok(is_checked_out(site, target)? || !site.commits_docs()?)
-}
-
-fn is_checked_out(site: &Site, target: &str) -> Result<bool, EngineError> {
-    match disk::read(&site.top().join(".git/HEAD")) {
+fn is_checked_out(ctx: &RunContext, target: &str) -> Result<bool, EngineError> {
+    match disk::read(&ctx.top().join(".git/HEAD")) {
         Ok(Some(head)) => {
             let head = String::from_utf8_lossy(&head);
             Ok(head.trim().strip_prefix("ref: refs/heads/") == Some(target))
         }
-        _ => Ok(Git::new(site.top()).current_branch()?.as_deref() == Some(target)),
+        _ => Ok(Git::new(ctx.top()).current_branch()?.as_deref() == Some(target)),
     }
 }
 
-/// Commits the shared planning files, by their names below the planning directory.
-pub(super) fn close(
-    site: &Site,
+/// Commits the final planning files of a run, given by their names below `.planning`.
+pub(super) fn commit_final_state(
+    ctx: &RunContext,
     (target, tip): (&str, &str),
-    picture: &[(String, Vec<u8>)],
-    repository: &Repository,
+    planning_files: &[(String, Vec<u8>)],
+    repository: &RepositoryAccess,
 ) -> Result<Outcome, EngineError> {
-    super::trial::clear(site)?;
-    if !site.commits_docs()? {
+    super::merge_check::remove_checkout(ctx)?;
+    if !ctx.commits_docs()? {
         return Ok(Outcome::Done);
     }
-    let git = Git::new(site.top());
-    repository.look_at_ref(site, &git, tip)?;
-    let message = format!("docs: record run {}", site.run.run());
-    let name = run_ref(site);
-    // In the root people may have changed them since, and git would not move the branch over that.
-    if !is_live(site, target)?
-        && let Some(commit) = recorded(&git, &name, (tip, &message))?
+    let git = Git::new(ctx.top());
+    repository.restore_run_ref(ctx, &git, tip)?;
+    let message = format!("docs: record run {}", ctx.run.run());
+    let name = run_ref(ctx);
+    // In the root people may have changed the files since an earlier try, and git would refuse to
+    // fast-forward the branch over that.
+    if !owns_root_files(ctx, target)?
+        && let Some(commit) = find_closing_commit(&git, &name, (tip, &message))?
     {
         return Ok(Outcome::Merged { commit, note: String::new() });
     }
-    let planning = site.below_top().join(".planning");
+    let planning = ctx.below_top().join(".planning");
     let named = |(file, bytes): &(String, Vec<u8>)| {
         (planning.join(file).display().to_string(), bytes.clone())
     };
-    let overlay: Vec<_> = picture.iter().map(named).collect();
-    let Overlaid { ours, commit } =
-        merge::overlay(&git, &name, &overlay, &message).map_err(host)?;
+    let overlay: Vec<_> = planning_files.iter().map(named).collect();
+    let OverlayCommit { ours, commit } =
+        merge::commit_overlay(&git, &name, &overlay, &message).map_err(host_error)?;
     if ours != commit {
         let moves = (&*ours, &*commit);
-        let swap = || Ok(merge::advance(&git, &name, moves).map_err(host)?.then_some(()));
-        repository.run_ref.advance(site, moves, swap)?.ok_or_else(|| {
-            let again = format!("mow run closes {} once more", site.run.run());
+        let swap = || {
+            Ok(merge::move_target_to_overlay(&git, &name, moves).map_err(host_error)?.then_some(()))
+        };
+        repository.run_ref.advance(ctx, moves, swap)?.ok_or_else(|| {
+            let again = format!("mow run closes {} once more", ctx.run.run());
             EngineError::refused(format!("{name} was moved by somebody else"), again)
         })?;
         failpoint::reach("overlay.ref.moved");
@@ -466,9 +392,10 @@ pub(super) fn close(
     Ok(Outcome::Merged { commit, note: String::new() })
 }
 
-/// Returns the commit that closes a run, where a lead made it that died before it wrote so down. One
-/// that is made anew would be another: it tells the time.
-fn recorded(
+/// Returns the closing commit of a run that a lead made before it died without recording it.
+///
+/// A new commit would differ, since it contains the time.
+fn find_closing_commit(
     git: &Git,
     name: &str,
     (tip, message): (&str, &str),
@@ -478,17 +405,17 @@ fn recorded(
     Ok((about == format!("{tip}\n{message}")).then_some(there))
 }
 
-/// Returns the shared planning files as they are in the root, or else in a commit.
-pub(super) fn shared(
-    site: &Site,
+/// Loads the shared planning files from a commit, or from the main root if `from` is `None`.
+pub(super) fn load_shared_files(
+    ctx: &RunContext,
     from: Option<&str>,
 ) -> Result<Vec<(String, Vec<u8>)>, EngineError> {
-    let git = Git::new(site.top());
+    let git = Git::new(ctx.top());
     let mut files = Vec::new();
-    for file in SHARED {
+    for file in SHARED_FILES {
         let bytes = match from {
-            None => disk::read(&site.project.planning.join(file))?,
-            Some(commit) => git.file_in(commit, &site.below_top().join(".planning").join(file))?,
+            None => disk::read(&ctx.project.planning.join(file))?,
+            Some(commit) => git.file_in(commit, &ctx.below_top().join(".planning").join(file))?,
         };
         files.extend(bytes.map(|bytes| (file.to_owned(), bytes)));
     }

@@ -1,26 +1,26 @@
-//! Tells a person away from the terminal that something waits: a command, a web hook, the desktop.
+//! Notifies a person about new questions, by a command, a web hook or a desktop notification.
 //!
-//! A convenience: what is not heard is still in the inbox. Nothing waits for it, and it has bounds in
-//! time and number.
+//! Best effort: every question is in the inbox, too. Nothing waits for a notification; their number
+//! and run time are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mow_core::item::Item;
+use mow_core::inbox::InboxItem;
 use mow_core::lead::Event;
 use mow_host::shell::{self, ShellJob};
-use mow_host::stop::Stop;
+use mow_host::stop_signal::StopSignal;
 use mow_store::config::Config;
 use serde_json::{Value, json};
 
-use crate::site::Site;
+use crate::run_context::RunContext;
 
-/// How many are on their way at a time; more are left out.
-const AT_A_TIME: usize = 4;
+/// The most notifications that run at a time; more are dropped.
+const CONCURRENT_MAX: usize = 4;
 const WALL_MAX: Duration = Duration::from_secs(20);
-/// Sends what the variable holds. Curl is everywhere, and so is its knowledge of certificates.
+/// Posts `MOW_NOTIFY_JSON`. Curl is installed almost everywhere and knows the certificates.
 const WEBHOOK: &str = "printf '%s' \"$MOW_NOTIFY_JSON\" | curl --silent --show-error --fail \
                        --max-time 15 --header 'content-type: application/json' --data @- \
                        \"$MOW_NOTIFY_WEBHOOK\"";
@@ -31,15 +31,15 @@ const DESKTOP: &str = if cfg!(target_os = "macos") {
     "notify-send --app-name=mow \"$MOW_NOTIFY_TITLE\" \"$MOW_NOTIFY_TEXT\""
 };
 
-/// Sends notices of what a person has to answer.
+/// Sends notifications about questions to a person.
 #[derive(Default)]
-pub(super) struct Notices {
-    under_way: Arc<AtomicUsize>,
+pub(super) struct Notifier {
+    running: Arc<AtomicUsize>,
 }
 
-impl Notices {
-    /// Sends a notice of each new question.
-    pub(super) fn heed(&self, site: &Arc<Site>, events: &[Event]) {
+impl Notifier {
+    /// Sends a notification for each new question among the events.
+    pub(super) fn notify_questions(&self, ctx: &Arc<RunContext>, events: &[Event]) {
         let asked = events.iter().filter_map(|event| match event {
             Event::Asked { item } => Some(item),
             _ => None,
@@ -48,43 +48,43 @@ impl Notices {
         if asked.is_empty() {
             return;
         }
-        let Ok(config) = site.config() else { return };
+        let Ok(config) = ctx.config() else { return };
         for item in asked {
             for script in scripts(&config) {
-                self.send(site, script, item, &config);
+                self.send(ctx, script, item, &config);
             }
         }
     }
 
-    fn send(&self, site: &Arc<Site>, script: String, item: &Item, config: &Config) {
-        if self.under_way.fetch_add(1, Ordering::SeqCst) >= AT_A_TIME {
-            self.under_way.fetch_sub(1, Ordering::SeqCst);
+    fn send(&self, ctx: &Arc<RunContext>, script: String, item: &InboxItem, config: &Config) {
+        if self.running.fetch_add(1, Ordering::SeqCst) >= CONCURRENT_MAX {
+            self.running.fetch_sub(1, Ordering::SeqCst);
             return;
         }
         let job = ShellJob {
             script,
             program: "sh".to_owned(),
-            cwd: site.project.root.clone(),
-            env: environment(site, item, config),
-            log: site.run.path().join("logs").join(format!("notify-{}.log", item.id)),
-            wall_max: Some(WALL_MAX),
+            cwd: ctx.project.root.clone(),
+            env: environment(ctx, item, config),
+            log: ctx.run.path().join("logs").join(format!("notify-{}.log", item.id)),
+            timeout: Some(WALL_MAX),
             stuck_after: None,
             watched: Vec::new(),
         };
-        let under_way = Arc::clone(&self.under_way);
+        let running = Arc::clone(&self.running);
         let send = move || {
-            if let Ok(stop) = Stop::new() {
-                // What went wrong is in its log; there is nobody to tell.
+            if let Ok(stop) = StopSignal::new() {
+                // A failure is in the log file; there is nobody else to tell.
                 shell::run(&job, &stop, &mut |_| {}).ok();
             }
-            under_way.fetch_sub(1, Ordering::SeqCst);
+            running.fetch_sub(1, Ordering::SeqCst);
         };
-        // Without a thread there is no notice, and the question is in the inbox all the same.
+        // If no thread can be started, the question is still in the inbox.
         thread::Builder::new().name("mow-notify".to_owned()).spawn(send).ok();
     }
 }
 
-/// Returns what is to be run for a notice.
+/// Returns the scripts that the settings want for a notification.
 fn scripts(config: &Config) -> Vec<String> {
     let text = |key: &str| config.value(key).and_then(Value::as_str).map(str::to_owned);
     let command = text("notify.command").filter(|command| !command.trim().is_empty());
@@ -93,7 +93,7 @@ fn scripts(config: &Config) -> Vec<String> {
     command.into_iter().chain(webhook).chain(is_on.then(|| DESKTOP.to_owned())).collect()
 }
 
-fn environment(site: &Site, item: &Item, config: &Config) -> Vec<(String, String)> {
+fn environment(ctx: &RunContext, item: &InboxItem, config: &Config) -> Vec<(String, String)> {
     let phase = item.phase.map(|phase| phase.to_string()).unwrap_or_default();
     let (kind, text) = (item.ask.kind.name(), &item.ask.question);
     let title = match phase.as_str() {
@@ -101,7 +101,7 @@ fn environment(site: &Site, item: &Item, config: &Config) -> Vec<(String, String
         phase => format!("mow: phase {phase} waits for you"),
     };
     let all = json!({
-        "run": site.run.run(), "item": item.id, "kind": kind, "phase": item.phase,
+        "run": ctx.run.run(), "item": item.id, "kind": kind, "phase": item.phase,
         "title": title, "question": text, "choices": item.ask.choices,
         "answer": format!("mow answer {} …", item.id),
     });

@@ -1,4 +1,7 @@
-//! Makes the worktree of a phase: claimed, checked out, with the planning files it needs.
+//! Prepares the worktree of a phase: claims the phase, checks it out, copies planning files into
+//! it.
+//!
+//! Every step can be repeated after a crash. Files that would be replaced go to a rescue ref first.
 
 use std::fs;
 use std::path::Path;
@@ -6,156 +9,168 @@ use std::path::Path;
 use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
-use mow_host::follow::quoted;
+use mow_host::fast_forward::shell_quote;
 use mow_host::git::Git;
-use mow_host::life;
-use mow_host::phase_worktree::{self, Prepare, Prepared};
+use mow_host::life_lock;
+use mow_host::phase_worktree::{self, PreparedWorktree, WorktreeSpec};
 use mow_host::{in_progress, rescue};
-use mow_store::claims::{self, Claim, Claims, Taken};
+use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
 use mow_store::state::assignments::{Assignment, NO_PLAN};
 use mow_store::{manifest, phase_dirs, planning_copy};
 use serde_json::json;
 
-use super::effects::Repository;
-use super::merge::host;
+use super::effects::RepositoryAccess;
+use super::merge::host_error;
 use crate::EngineError;
 use crate::clock::now_text;
-use crate::site::{Place, Site};
+use crate::run_context::{PhaseWorktree, RunContext};
 
-/// The key of the commit that brings a stash back.
+/// The trailer of the commit that restores a stash.
 const STASH_KEY: &str = "Mow-Stash";
 
-/// Makes the worktree, or takes up the one that is there.
+/// Makes the worktree of a phase, or reuses the existing one.
 pub(super) fn prepare(
-    site: &Site,
+    ctx: &RunContext,
     phase: &PhaseNumber,
     attempt: u32,
     (base, renew): (&str, bool),
-    repository: &Repository,
+    repository: &RepositoryAccess,
 ) -> Result<Outcome, EngineError> {
     for earlier in 1..attempt {
-        let lock = site.run.life_lock(phase, earlier);
-        if life::is_alive(&lock).map_err(EngineError::io("look for a worker"))? {
+        let lock = ctx.run.life_lock(phase, earlier);
+        if life_lock::is_alive(&lock).map_err(EngineError::io("look for a worker"))? {
             let reason = format!("the worker of attempt {earlier} is still alive");
             return Ok(Outcome::Failed { reason });
         }
     }
     failpoint::reach("prepare.begun");
-    let place = site.worktree(phase)?;
-    let job =
-        Prepare { path: place.path.clone(), branch: place.branch.clone(), base: base.to_owned() };
-    let begun = repository.alone(|| {
-        if let Some(reason) = claim(site, phase, attempt, &place)? {
+    let worktree = ctx.worktree(phase)?;
+    let job = WorktreeSpec {
+        path: worktree.path.clone(),
+        branch: worktree.branch.clone(),
+        base: base.to_owned(),
+    };
+    let started = repository.exclusively(|| {
+        if let Some(reason) = claim_phase(ctx, phase, attempt, &worktree)? {
             return Ok(Err(reason));
         }
-        Ok(Ok(phase_worktree::begin(site.top(), &job).map_err(host)?))
+        Ok(Ok(phase_worktree::create_without_files(ctx.top(), &job).map_err(host_error)?))
     })?;
-    let prepared = match begun {
+    let prepared = match started {
         Ok(prepared) => prepared,
         Err(reason) => return Ok(Outcome::Failed { reason }),
     };
-    phase_worktree::fill(&prepared).map_err(host)?;
+    phase_worktree::write_files(&prepared).map_err(host_error)?;
     failpoint::reach("prepare.made");
-    repository.alone(|| furnish(site, phase, &place, (base, renew), prepared))
+    repository.exclusively(|| set_up_worktree(ctx, phase, &worktree, (base, renew), prepared))
 }
 
-/// Brings into a worktree what it needs beside its files.
-fn furnish(
-    site: &Site,
+/// Sets up a checked-out worktree: planning files, look-ahead files, stashed work, manifest entry.
+fn set_up_worktree(
+    ctx: &RunContext,
     phase: &PhaseNumber,
-    place: &Place,
+    worktree: &PhaseWorktree,
     (base, renew): (&str, bool),
-    prepared: Prepared,
+    prepared: PreparedWorktree,
 ) -> Result<Outcome, EngineError> {
-    let git = Git::at_top(&place.path);
-    if renew && prepared.behind {
-        // Plans, and work of an earlier run, go on from what has been merged since.
-        if let Some(reason) = bring_up_to(&git, place, base)? {
+    let git = Git::at_top(&worktree.path);
+    if renew && prepared.is_behind_base {
+        // Plans and work of an earlier run continue on top of what was merged since.
+        if let Some(reason) = merge_target(&git, worktree, base)? {
             return Ok(Outcome::Failed { reason });
         }
     }
-    // What the phase itself did is what comes after the point where it left the target.
+    // The work of the phase consists of the commits after its fork from the target.
     let fork = match prepared.head == base {
         true => prepared.head,
         false => git.run(&["merge-base", "HEAD", base])?.text(),
     };
-    give_planning(site, place, phase)?;
+    copy_planning_files(ctx, worktree, phase)?;
     failpoint::reach("prepare.planned");
-    bring_changes(site, place, phase, &fork)?;
+    copy_uncommitted_changes(ctx, worktree, phase, &fork)?;
     if renew {
-        super::gather::take_over(site, place, phase)?;
+        super::look_ahead_files::commit_to_branch(ctx, worktree, phase)?;
     }
-    restore_stash(place, phase, &fork)?;
+    restore_stash(worktree, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    note_in_manifest(place, phase)?;
+    add_to_manifest(worktree, phase)?;
     failpoint::reach("prepare.noted");
     Ok(Outcome::Prepared { base: fork })
 }
 
-/// Merges the target into the branch of a phase; returns why that cannot be.
+/// Merges the target into the branch of a phase; returns why that is impossible.
 ///
-/// A merge that somebody has begun there by hand is left alone.
-fn bring_up_to(git: &Git, place: &Place, base: &str) -> Result<Option<String>, EngineError> {
-    let (branch, path) = (&place.branch, quoted(&place.path.to_string_lossy()));
-    if in_progress::is_merging(&place.path) {
+/// A merge that a person has started in the worktree is left alone.
+fn merge_target(
+    git: &Git,
+    worktree: &PhaseWorktree,
+    base: &str,
+) -> Result<Option<String>, EngineError> {
+    let (branch, path) = (&worktree.branch, shell_quote(&worktree.path.to_string_lossy()));
+    if in_progress::is_merging(&worktree.path) {
         let how = format!("git -C {path} commit, or git -C {path} merge --abort");
         return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
     }
     let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-    rescue::keep_ignored(git, branch, base).map_err(failed)?;
+    rescue::rescue_before_checkout(git, branch, base).map_err(failed)?;
     let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
     if answer.success {
         return Ok(None);
     }
     let files = git.conflicts()?;
-    if in_progress::is_merging(&place.path) {
+    if in_progress::is_merging(&worktree.path) {
         git.run(&["merge", "--abort"])?;
     }
     if files.is_empty() {
-        let said = answer.complaint();
-        return Ok(Some(format!("the target cannot be merged into branch {branch}: {said}")));
+        let error = answer.error_line();
+        return Ok(Some(format!("the target cannot be merged into branch {branch}: {error}")));
     }
     let files = files.join(", ");
-    let how = format!("to settle that: git -C {path} merge {base}, then mow run");
+    let how = format!("to resolve that: git -C {path} merge {base}, then mow run");
     Ok(Some(format!("branch {branch} conflicts with the target in {files}; {how}")))
 }
 
-/// Makes the worktree of a phase that will start later, so that it need not wait for that then.
-pub(super) fn make_ahead(site: &Site, phase: &PhaseNumber, base: &str) -> Result<(), EngineError> {
-    let place = site.worktree(phase)?;
-    if !place.path.exists() {
-        let job = Prepare { path: place.path, branch: place.branch, base: base.to_owned() };
-        phase_worktree::prepare(site.top(), &job)
+/// Makes the worktree of a phase that starts soon, so that the phase need not wait for it.
+pub(super) fn make_worktree_ahead(
+    ctx: &RunContext,
+    phase: &PhaseNumber,
+    base: &str,
+) -> Result<(), EngineError> {
+    let worktree = ctx.worktree(phase)?;
+    if !worktree.path.exists() {
+        let job =
+            WorktreeSpec { path: worktree.path, branch: worktree.branch, base: base.to_owned() };
+        phase_worktree::prepare(ctx.top(), &job)
             .map_err(|error| EngineError::Host(error.into()))?;
         failpoint::reach("ahead.made");
     }
     Ok(())
 }
 
-/// Claims the phase for its worktree; returns who has it when it is another one.
-fn claim(
-    site: &Site,
+/// Claims the phase for its worktree; returns the holder if another worktree has claimed it.
+fn claim_phase(
+    ctx: &RunContext,
     phase: &PhaseNumber,
     attempt: u32,
-    place: &Place,
+    worktree: &PhaseWorktree,
 ) -> Result<Option<String>, EngineError> {
-    let project = &site.project;
+    let project = &ctx.project;
     let key = claims::project_key(project);
-    let worktree = place.path.display().to_string();
+    let path = worktree.path.display().to_string();
     let claim = Claim {
         project: key.clone(),
         assignment: Assignment {
-            worktree: worktree.clone(),
-            branch: place.branch.clone(),
+            worktree: path.clone(),
+            branch: worktree.branch.clone(),
             phase: phase.padded(),
             plan: NO_PLAN.to_owned(),
             status: "executing".to_owned(),
             started: now_text(),
             agent: format!("phase-{}-worker", phase.padded()),
         },
-        run: Some(site.run.run().to_owned()),
+        run: Some(ctx.run.run().to_owned()),
         attempt: Some(attempt.to_string()),
     };
     let mut held = None;
@@ -164,10 +179,10 @@ fn claim(
         let mut claims = Claims::parse(old.unwrap_or_default()).unwrap_or_default();
         claims.release_stale(|worktree| Path::new(worktree).is_dir());
         if claims.holder(&key, &phase.to_string()).is_some_and(|held| held.run.is_some()) {
-            // An earlier attempt, of this run or of one whose lead is gone.
-            claims.release(&key, &worktree, &phase.to_string());
+            // The claim is of an earlier attempt, in this run or in a run whose lead is gone.
+            claims.release(&key, &path, &phase.to_string());
         }
-        if let Taken::Held(other) = claims.take(claim.clone(), &[]) {
+        if let ClaimOutcome::HeldByOther(other) = claims.take(claim.clone(), &[]) {
             held = Some(format!("{} has it since {}", other.worktree, other.started));
             return Ok(None);
         }
@@ -177,36 +192,41 @@ fn claim(
     Ok(held)
 }
 
-/// Gives up the claim of a phase that is merged.
-pub(super) fn release(site: &Site, phase: &PhaseNumber) -> Result<(), EngineError> {
-    let project = &site.project;
-    let (key, place) = (claims::project_key(project), site.worktree(phase)?);
+/// Releases the claim of a merged phase.
+pub(super) fn release_claim(ctx: &RunContext, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let project = &ctx.project;
+    let (key, worktree) = (claims::project_key(project), ctx.worktree(phase)?);
     let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
     writer.update(&claims::path(project), |old| {
         let mut claims = Claims::parse(old.unwrap_or_default()).unwrap_or_default();
-        let worktree = place.path.display().to_string();
-        let released = claims.release(&key, &worktree, &phase.to_string());
+        let path = worktree.path.display().to_string();
+        let released = claims.release(&key, &path, &phase.to_string());
         Ok::<_, EngineError>(released.then(|| claims.render()))
     })?;
     failpoint::reach("claim.released");
     Ok(())
 }
 
-/// Copies the planning files where git does not carry them; the phase's own ones stay.
-fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
-    let root = place.path.join(site.below_top());
-    if site.commits_docs()? && root.join(".planning").is_dir() {
+/// Copies the planning files to the worktree if they are not committed; keeps the phase's own
+/// files.
+fn copy_planning_files(
+    ctx: &RunContext,
+    worktree: &PhaseWorktree,
+    phase: &PhaseNumber,
+) -> Result<(), EngineError> {
+    let root = worktree.path.join(ctx.below_top());
+    if ctx.commits_docs()? && root.join(".planning").is_dir() {
         return Ok(());
     }
-    let project = project_in(site, place)?;
+    let project = project_in(ctx, worktree)?;
     let own = phase_dirs::find(&project.planning, &phase.to_string());
     let own = own.map(|dir| Path::new("phases").join(dir.name));
-    let from = &site.project.planning;
+    let from = &ctx.project.planning;
     let keeps = |file: &Path| {
         own.as_ref().is_some_and(|own| file.starts_with(own))
             && !is_newer(&from.join(file), &project.planning.join(file))
     };
-    keep_papers(site, place, &project, &keeps)?;
+    rescue_removed_files(ctx, worktree, &project, &keeps)?;
     let differing = planning_copy::mirror(from, &project, keeps)?;
     match differing.first() {
         None => Ok(()),
@@ -217,60 +237,63 @@ fn give_planning(site: &Site, place: &Place, phase: &PhaseNumber) -> Result<(), 
     }
 }
 
-/// Keeps planning files that only the worktree has, before they make room: git does not carry them.
-fn keep_papers(
-    site: &Site,
-    place: &Place,
+/// Rescues planning files that only the worktree has, before the copy removes them.
+fn rescue_removed_files(
+    ctx: &RunContext,
+    worktree: &PhaseWorktree,
     project: &Project,
     keeps: &impl Fn(&Path) -> bool,
 ) -> Result<(), EngineError> {
-    let main = &site.project.planning;
+    let main = &ctx.project.planning;
     let mut kept = Vec::new();
-    for file in planning_copy::missing_in(&project.planning, main)? {
+    for file in planning_copy::differing_files(&project.planning, main)? {
         if !keeps(&file) && !main.join(&file).exists() {
             let bytes = disk::read(&project.planning.join(&file))?.unwrap_or_default();
-            let name = site.below_top().join(".planning").join(&file);
+            let name = ctx.below_top().join(".planning").join(&file);
             kept.push((name.display().to_string(), bytes));
         }
     }
-    rescue::keep_files(&Git::at_top(&place.path), &place.branch, &kept)
+    rescue::keep_files(&Git::at_top(&worktree.path), &worktree.branch, &kept)
         .map_err(|error| EngineError::Host(error.into()))?;
     Ok(())
 }
 
-/// Returns the project as a worktree has it.
-pub(super) fn project_in(site: &Site, place: &Place) -> Result<Project, EngineError> {
-    let root = place.path.join(site.below_top());
-    let mut project = Project::find_or_cwd(&place.path)?;
+/// Returns the project inside a worktree.
+pub(super) fn project_in(
+    ctx: &RunContext,
+    worktree: &PhaseWorktree,
+) -> Result<Project, EngineError> {
+    let root = worktree.path.join(ctx.below_top());
+    let mut project = Project::find_or_cwd(&worktree.path)?;
     (project.planning, project.root) = (root.join(".planning"), root);
     project.planned = true;
     Ok(project)
 }
 
-/// Returns whether a file was changed after another one, or the other one is not there.
+/// Returns whether a file is newer than another one, or the other one does not exist.
 pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     changed(file) > changed(other)
 }
 
-/// Brings what people wrote into the phase's folder of the main root and did not commit: a plan that
-/// was mended, or all of a phase that is new.
+/// Copies uncommitted changes in the phase's directory of the main root to the worktree: a
+/// corrected plan, or all files of a new phase.
 ///
-/// Of a file that the phase changed too, the newer one counts.
-fn bring_changes(
-    site: &Site,
-    place: &Place,
+/// If the phase changed the same file, the newer one counts.
+fn copy_uncommitted_changes(
+    ctx: &RunContext,
+    worktree: &PhaseWorktree,
     phase: &PhaseNumber,
     fork: &str,
 ) -> Result<(), EngineError> {
-    let Some(dir) = phase_dirs::find(&site.project.planning, &phase.to_string()) else {
+    let Some(dir) = phase_dirs::find(&ctx.project.planning, &phase.to_string()) else {
         return Ok(());
     };
-    let project = project_in(site, place)?;
+    let project = project_in(ctx, worktree)?;
     let target = project.planning.join("phases").join(&dir.name);
-    let git = Git::at_top(&place.path);
-    let below = site.below_top().join(".planning/phases").join(&dir.name);
-    let root = Git::new(&site.project.root);
+    let git = Git::at_top(&worktree.path);
+    let below = ctx.below_top().join(".planning/phases").join(&dir.name);
+    let root = Git::new(&ctx.project.root);
     let text = |git: &Git, commit: &str, file: &Path| -> Result<Option<Vec<u8>>, EngineError> {
         let name = format!("{commit}:{}", below.join(file).display());
         let answer = git.ask(&["cat-file", "blob", &name])?;
@@ -278,9 +301,10 @@ fn bring_changes(
     };
     let mut changed = Vec::new();
     let mut elsewhere = None;
-    for file in planning_copy::missing_in(&dir.path, &target)? {
+    for file in planning_copy::differing_files(&dir.path, &target)? {
         let before = text(&git, fork, &file)?;
-        // On another branch the root has other files, and nobody wrote them for this one.
+        // If another branch is checked out in the root, its committed files are not meant for this
+        // phase.
         let is_elsewhere = match elsewhere {
             Some(known) => known,
             None => *elsewhere.insert(!root.is_ancestor(fork, "HEAD")?),
@@ -309,68 +333,75 @@ fn bring_changes(
     Ok(())
 }
 
-/// Brings back what was stashed of a phase, as a commit: the next task begins from commits only.
+/// Restores stashed work of a phase as a commit, since a task starts from commits only.
 ///
-/// The commit names the stash, so that one that is back already is not brought back again.
-fn restore_stash(place: &Place, phase: &PhaseNumber, fork: &str) -> Result<(), EngineError> {
-    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+/// The commit names the stash, so that the same stash is not restored twice.
+fn restore_stash(
+    worktree: &PhaseWorktree,
+    phase: &PhaseNumber,
+    fork: &str,
+) -> Result<(), EngineError> {
+    let bytes = disk::read(&worktree.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
-    let entry = known.as_ref().and_then(|manifest| manifest.worktree(&place.name));
+    let entry = known.as_ref().and_then(|manifest| manifest.worktree(&worktree.name));
     let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
-    let git = Git::at_top(&place.path);
+    let git = Git::at_top(&worktree.path);
     if let Some(stash) = git.commit_of(&stash)? {
         let failed = |error: commit::CommitError| EngineError::Host(error.into());
-        if commit::has_trailer(&git, fork, STASH_KEY, &stash).map_err(failed)?.is_none() {
-            apply_stash(&git, place, phase, &stash)?;
+        if commit::find_commit_with_trailer(&git, fork, STASH_KEY, &stash)
+            .map_err(failed)?
+            .is_none()
+        {
+            apply_stash(&git, worktree, phase, &stash)?;
             failpoint::reach("stash.applied");
             let subject = format!("wip({}): bring back stashed work", phase.padded());
             let marks = [("Mow-Phase", &*phase.to_string()), (STASH_KEY, &stash)];
             commit::commit_paths(&git, &Paths::All, &subject, &marks).map_err(failed)?;
             failpoint::reach("stash.committed");
         }
-        rescue::drop_stash(&git, &place.branch, &stash)
+        rescue::drop_stash(&git, &worktree.branch, &stash)
             .map_err(|error| EngineError::Host(error.into()))?;
         failpoint::reach("stash.dropped");
     }
-    change_manifest(place, &[("stash_ref", json!(null))])
+    change_manifest(worktree, &[("stash_ref", json!(null))])
 }
 
 /// Applies a stash to a worktree.
 ///
-/// What is in its way is kept and put aside: most often that is the stash itself, applied by a lead
-/// that died before it could commit it.
+/// Files in its way are rescued and reset. Most often they are the stash itself, applied by a lead
+/// that died before it could commit.
 fn apply_stash(
     git: &Git,
-    place: &Place,
+    worktree: &PhaseWorktree,
     phase: &PhaseNumber,
     stash: &str,
 ) -> Result<(), EngineError> {
     let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-    rescue::keep_ignored(git, &place.branch, stash).map_err(failed)?;
+    rescue::rescue_before_checkout(git, &worktree.branch, stash).map_err(failed)?;
     let apply = ["stash", "apply", "--quiet", stash];
     if git.ask(&apply)?.success {
         return Ok(());
     }
-    rescue::reset_to(git, &place.branch, "HEAD").map_err(failed)?;
+    rescue::reset_to(git, &worktree.branch, "HEAD").map_err(failed)?;
     let again = git.ask(&apply)?;
     if again.success {
         return Ok(());
     }
     Err(EngineError::refused(
-        format!("the stashed work of phase {phase} does not apply: {}", again.complaint()),
+        format!("the stashed work of phase {phase} does not apply: {}", again.error_line()),
         format!("git stash apply {stash}"),
     ))
 }
 
-fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineError> {
-    let head = Git::at_top(&place.path).commit_of("HEAD")?;
-    let bytes = disk::read(&place.home.manifest())?.unwrap_or_default();
+fn add_to_manifest(worktree: &PhaseWorktree, phase: &PhaseNumber) -> Result<(), EngineError> {
+    let head = Git::at_top(&worktree.path).commit_of("HEAD")?;
+    let bytes = disk::read(&worktree.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
-    let is_known = known.is_some_and(|manifest| manifest.worktree(&place.name).is_some());
-    let path = place.path.strip_prefix(&place.home.root).unwrap_or(&place.path);
+    let is_known = known.is_some_and(|manifest| manifest.worktree(&worktree.name).is_some());
+    let path = worktree.path.strip_prefix(&worktree.home.root).unwrap_or(&worktree.path);
     let mut fields = vec![
         ("path", json!(path.display().to_string())),
-        ("branch", json!(place.branch)),
+        ("branch", json!(worktree.branch)),
         ("phase", json!(phase.padded())),
         ("status", json!("active")),
         ("last_commit", json!(head)),
@@ -383,26 +414,26 @@ fn note_in_manifest(place: &Place, phase: &PhaseNumber) -> Result<(), EngineErro
             ("merged_at", json!(null)),
         ]);
     }
-    change_manifest(place, &fields)
+    change_manifest(worktree, &fields)
 }
 
-/// Changes the entry of a worktree in the manifest.
+/// Sets fields of the entry of a worktree in the manifest.
 pub(super) fn change_manifest(
-    place: &Place,
+    worktree: &PhaseWorktree,
     fields: &[(&str, serde_json::Value)],
 ) -> Result<(), EngineError> {
-    // The lock that commands about worktrees take.
-    let project = Project::find_or_cwd(&place.home.root)?;
+    // The same lock that worktree commands take.
+    let project = Project::find_or_cwd(&worktree.home.root)?;
     let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
-    if place.home.path().starts_with(&project.root) {
-        writer.create_dir(&place.home.path())?;
+    if worktree.home.path().starts_with(&project.root) {
+        writer.create_dir(&worktree.home.path())?;
     }
-    writer = writer.with_root(&place.home.path())?;
-    writer.update(&place.home.manifest(), |old| {
+    writer = writer.with_root(&worktree.home.path())?;
+    writer.update(&worktree.home.manifest(), |old| {
         let changed =
-            manifest::set_entry(old.unwrap_or_default(), &place.name, fields, &now_text());
+            manifest::set_entry(old.unwrap_or_default(), &worktree.name, fields, &now_text());
         changed.map(Some).map_err(|error| {
-            let path = place.home.manifest();
+            let path = worktree.home.manifest();
             EngineError::refused(format!("{}: {error}", path.display()), "repair the file")
         })
     })?;

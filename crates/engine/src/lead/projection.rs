@@ -1,135 +1,135 @@
-//! Draws the run into STATE.md, ROADMAP.md and REQUIREMENTS.md: only what changed, nothing else.
+//! Writes the state of the run into STATE.md, ROADMAP.md and REQUIREMENTS.md.
 //!
-//! The files are pictures of the journal for people and older tools; nothing is read back from them
-//! but the roadmap. What people write into them meanwhile stays.
+//! Only changed rows are edited, so what people write into the files meanwhile stays. The files are
+//! for people and older tools; the lead reads only the roadmap back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mow_core::lead::{Lead, Status, Track};
+use mow_core::lead::{Lead, PhaseState, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::stage::Stage;
-use mow_store::disk::{self, Append, Keep, WAIT_DEFAULT, Writer};
-use mow_store::phase_dirs::{self, Artifact, PhaseDirs};
-use mow_store::roadmap::edit::{self, Progress};
-use mow_store::roadmap::{self, Lookup};
-use mow_store::state::active::{self, RowChange, RowError};
+use mow_store::disk::{self, AppendOptions, LineLimit, WAIT_DEFAULT, Writer};
+use mow_store::phase_dirs::{self, PhaseDirs, PhaseFileKind};
+use mow_store::roadmap::edit::{self, RoadmapProgress};
+use mow_store::roadmap::{self, PhaseLookup};
+use mow_store::state::active_phases::{self, ActivePhaseChange, ActivePhaseError};
 use mow_store::state::advance;
-use mow_store::state::transition::{self, Target};
-use mow_store::{dashboard, exclude, requirements};
+use mow_store::state::transition::{self, NextPhase};
+use mow_store::{dashboard, git_exclude, requirements};
 
-use super::merge::is_live;
+use super::merge::owns_root_files;
 use crate::EngineError;
 use crate::clock::{now_text, today};
-use crate::site::Site;
+use crate::run_context::RunContext;
 
-/// What a file looks like before it has a table of running phases.
-const SECTION: &str = "\n## Active Phases\n\n\
+/// The table of phases, for a STATE.md that has none yet.
+const TABLE: &str = "\n## Active Phases\n\n\
     | Phase | Name | Status | Worker | Plans | Last Update |\n\
     |-------|------|--------|--------|-------|-------------|\n";
 
-/// What a row says.
+/// The text in a phase's row of STATE.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Shown {
+struct RowText {
     status: String,
     worker: String,
     plans: String,
 }
 
-/// A phase as it is to be drawn: all that drawing needs to know of it, so that a drawing can be made
-/// while the run goes on.
+/// A copy of the state of a phase that is needed to write it, so that the run can go on meanwhile.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct PhaseRow {
     number: PhaseNumber,
     name: String,
     status: Status,
     attempt: u32,
     plans: (usize, usize),
-    shown: Shown,
+    text: RowText,
 }
 
-impl Row {
-    /// Takes down how a phase stands.
-    pub(super) fn of(lead: &Lead, track: &Track) -> Self {
+impl PhaseRow {
+    /// Copies the state of a phase.
+    pub(super) fn of(lead: &Lead, phase: &PhaseState) -> Self {
         Self {
-            number: track.spec.number,
-            name: track.spec.name.clone(),
-            status: track.status,
-            attempt: track.attempt,
-            plans: track.plans,
-            shown: shown(lead, track),
+            number: phase.spec.number,
+            name: phase.spec.name.clone(),
+            status: phase.status,
+            attempt: phase.attempt,
+            plans: phase.plans,
+            text: row_text(lead, phase),
         }
     }
 }
 
-/// Writes the planning files.
+/// Writes the planning files, and remembers what they show.
 pub(super) struct Projection {
-    site: Arc<Site>,
-    shown: BTreeMap<PhaseNumber, Shown>,
-    /// Phases whose completion is written.
+    ctx: Arc<RunContext>,
+    shown: BTreeMap<PhaseNumber, RowText>,
+    /// Phases whose completion is written already.
     completed: BTreeSet<PhaseNumber>,
 }
 
 impl Projection {
-    pub(super) fn new(site: Arc<Site>) -> Self {
-        Self { site, shown: BTreeMap::new(), completed: BTreeSet::new() }
+    pub(super) fn new(ctx: Arc<RunContext>) -> Self {
+        Self { ctx, shown: BTreeMap::new(), completed: BTreeSet::new() }
     }
 
-    /// Brings the files up to date for some phases, where the run's branch is checked out.
+    /// Writes the rows of some phases, if the target branch is checked out in the main root.
     ///
-    /// Elsewhere the files belong to another branch: then they are only made at the end.
-    pub(super) fn write(&mut self, target: &str, rows: &[Row]) -> Result<(), EngineError> {
-        if rows.is_empty() || !is_live(&self.site, target)? {
+    /// Otherwise the files there belong to another branch, and the run writes its own at the end.
+    pub(super) fn write(&mut self, target: &str, rows: &[PhaseRow]) -> Result<(), EngineError> {
+        if rows.is_empty() || !owns_root_files(&self.ctx, target)? {
             return Ok(());
         }
-        self.recall(rows)?;
-        let is_new = |row: &&Row| self.shown.get(&row.number) != Some(&row.shown);
+        self.load_written_rows(rows)?;
+        let is_new = |row: &&PhaseRow| self.shown.get(&row.number) != Some(&row.text);
         let changed: Vec<_> = rows.iter().filter(is_new).collect();
         if changed.is_empty() {
             return Ok(());
         }
         self.write_changed(&changed)?;
         for row in changed {
-            self.note(row);
+            self.remember(row);
         }
         Ok(())
     }
 
-    /// Takes a row for drawn.
-    fn note(&mut self, row: &Row) {
+    /// Remembers that a row is written.
+    fn remember(&mut self, row: &PhaseRow) {
         if row.status == Status::Merged {
             self.completed.insert(row.number);
         }
-        self.shown.insert(row.number, row.shown.clone());
+        self.shown.insert(row.number, row.text.clone());
     }
 
-    /// Takes what an earlier lead drew for drawn, so that taking up a run changes no file.
+    /// Remembers the rows that an earlier lead wrote, so that resuming a run changes no file.
     ///
-    /// STATE.md is written last, so what it shows is in the other files, too.
-    fn recall(&mut self, rows: &[Row]) -> Result<(), EngineError> {
+    /// STATE.md is written last, so a row that it shows is in the other files, too.
+    fn load_written_rows(&mut self, rows: &[PhaseRow]) -> Result<(), EngineError> {
         let unknown = rows.iter().filter(|row| !self.shown.contains_key(&row.number));
         let unknown: BTreeMap<_, _> = unknown.map(|row| (row.number, row)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
-        let state = disk::read(&self.site.project.planning.join("STATE.md"))?.unwrap_or_default();
-        for drawn in active::parse(&state).unwrap_or_default() {
-            let row = PhaseNumber::parse(&drawn.phase).and_then(|number| unknown.get(&number));
-            let shown = Shown { status: drawn.status, worker: drawn.worker, plans: drawn.plans };
-            if let Some(row) = row.filter(|row| row.shown == shown) {
-                self.note(row);
+        let state = disk::read(&self.ctx.project.planning.join("STATE.md"))?.unwrap_or_default();
+        for written in active_phases::parse(&state).unwrap_or_default() {
+            let row = PhaseNumber::parse(&written.phase).and_then(|number| unknown.get(&number));
+            let shown =
+                RowText { status: written.status, worker: written.worker, plans: written.plans };
+            if let Some(row) = row.filter(|row| row.text == shown) {
+                self.remember(row);
             }
         }
         Ok(())
     }
 
-    fn write_changed(&self, changed: &[&Row]) -> Result<(), EngineError> {
-        let planning = &self.site.project.planning;
-        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
+    fn write_changed(&self, changed: &[&PhaseRow]) -> Result<(), EngineError> {
+        let planning = &self.ctx.project.planning;
+        let writer = Writer::open(&self.ctx.project, WAIT_DEFAULT)?;
         let (mut done, mut roadmap) = (Vec::new(), Vec::new());
         writer.update(&planning.join("ROADMAP.md"), |old| {
             let Some(old) = old else { return Ok(None) };
-            (roadmap, done) = self.paint_roadmap(old, changed);
+            (roadmap, done) = self.render_roadmap(old, changed);
             Ok::<_, EngineError>(Some(roadmap.clone()))
         })?;
         failpoint::reach("projection.roadmap");
@@ -140,71 +140,73 @@ impl Projection {
             failpoint::reach("projection.requirements");
         }
         writer.update(&planning.join("STATE.md"), |old| {
-            Ok::<_, EngineError>(old.map(|old| self.paint_state(old, &roadmap, changed)))
+            Ok::<_, EngineError>(old.map(|old| self.render_state(old, &roadmap, changed)))
         })?;
         failpoint::reach("projection.state");
         Ok(())
     }
 
-    /// Draws the whole run into files that are not the root's.
-    pub(super) fn paint(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
-        let all: Vec<_> = lead.phases.values().map(|track| Row::of(lead, track)).collect();
+    /// Edits files of a commit, by name and content, so that they show the whole run.
+    pub(super) fn render_files(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
+        let all: Vec<_> = lead.phases.values().map(|phase| PhaseRow::of(lead, phase)).collect();
         let all: Vec<_> = all.iter().collect();
-        // What was drawn into the root is not in these.
-        let blank = Self::new(Arc::clone(&self.site));
+        // These files do not have the rows that were written to the main root.
+        let blank = Self::new(Arc::clone(&self.ctx));
         let (mut roadmap, mut done) = (Vec::new(), Vec::new());
         for (_, bytes) in files.iter_mut().filter(|(file, _)| file == "ROADMAP.md") {
-            (*bytes, done) = blank.paint_roadmap(bytes, &all);
+            (*bytes, done) = blank.render_roadmap(bytes, &all);
             roadmap.clone_from(bytes);
         }
         for (file, bytes) in files {
             match file.as_str() {
                 "REQUIREMENTS.md" => *bytes = requirements::mark_complete(bytes, &done).0,
                 "STATE.md" => {
-                    *bytes = blank.paint_state(bytes, &roadmap, &all);
-                    *bytes = self.paint_progress(bytes, lead).unwrap_or_else(|| bytes.clone());
+                    *bytes = blank.render_state(bytes, &roadmap, &all);
+                    *bytes = self.render_progress(bytes, lead).unwrap_or_else(|| bytes.clone());
                 }
                 _ => {}
             }
         }
     }
 
-    /// Adds what happened to the dashboard's events.
+    /// Appends events to the dashboard's files.
     ///
-    /// They are there to look at: losing one in a power failure harms nothing.
-    pub(super) fn feed(&self, events: &[dashboard::Event]) -> Result<(), EngineError> {
+    /// Not synced: losing an event in a power failure does no harm.
+    pub(super) fn append_events(&self, events: &[dashboard::Event]) -> Result<(), EngineError> {
         if events.is_empty() {
             return Ok(());
         }
-        let planning = &self.site.project.planning;
-        let writer = Writer::open(&self.site.project, WAIT_DEFAULT)?;
-        let keep = Keep { lines_max: dashboard::EVENTS_MAX, lines_kept: dashboard::EVENTS_KEPT };
-        let options = Append { durable: false, keep: Some(keep) };
+        let planning = &self.ctx.project.planning;
+        let writer = Writer::open(&self.ctx.project, WAIT_DEFAULT)?;
+        let keep =
+            LineLimit { lines_max: dashboard::EVENTS_MAX, lines_kept: dashboard::EVENTS_KEPT };
+        let options = AppendOptions { durable: false, line_limit: Some(keep) };
         for event in events {
             let line = event.line();
             let path = planning.join("dashboard-events.ndjson");
             writer.append_line(&path, line.trim_end().as_bytes(), options)?;
         }
         writer.update(&planning.join("dashboard-state.json"), |old| {
-            let mut state = dashboard::State::parse(old.unwrap_or_default());
-            let changed = events.iter().filter(|event| state.note(event)).count() > 0;
+            let mut state = dashboard::DashboardState::parse(old.unwrap_or_default());
+            let changed = events.iter().filter(|event| state.record_event(event)).count() > 0;
             Ok::<_, EngineError>(changed.then(|| state.render().into_bytes()))
         })?;
         failpoint::reach("projection.fed");
         Ok(())
     }
 
-    /// Returns whether a phase became complete in this run and is not written yet.
-    fn completes(&self, row: &Row) -> bool {
+    /// Returns whether a phase was merged in this run and its completion is not written yet.
+    fn completes(&self, row: &PhaseRow) -> bool {
         row.status == Status::Merged && row.attempt > 0 && !self.completed.contains(&row.number)
     }
 
-    /// Returns the roadmap with the progress of some phases, and the requirements that are met.
-    fn paint_roadmap(&self, old: &[u8], changed: &[&Row]) -> (Vec<u8>, Vec<String>) {
+    /// Returns the roadmap with the progress of some phases, and the requirements that they
+    /// complete.
+    fn render_roadmap(&self, old: &[u8], changed: &[&PhaseRow]) -> (Vec<u8>, Vec<String>) {
         let (mut bytes, mut done) = (old.to_vec(), Vec::new());
         for row in changed.iter().filter(|row| row.plans.1 > 0) {
             if self.completes(row)
-                && let Lookup::Found(details) = roadmap::details(&bytes, &row.number)
+                && let PhaseLookup::Found(details) = roadmap::describe_phase(&bytes, &row.number)
             {
                 done.extend(details.requirements);
             }
@@ -213,95 +215,95 @@ impl Projection {
         (bytes, done)
     }
 
-    /// Returns STATE.md with the rows of some phases, moved on where phases are complete.
-    fn paint_state(&self, old: &[u8], roadmap: &[u8], changed: &[&Row]) -> Vec<u8> {
+    /// Returns STATE.md with the rows of some phases; advances its position past complete phases.
+    fn render_state(&self, old: &[u8], roadmap: &[u8], changed: &[&PhaseRow]) -> Vec<u8> {
         let (mut bytes, now) = (old.to_vec(), now_text());
         for row in changed {
             bytes = set_row(&bytes, row, &now);
         }
         for row in changed.iter().filter(|row| self.completes(row)) {
-            bytes = self.complete(&bytes, roadmap, row);
+            bytes = self.advance_position(&bytes, roadmap, row);
         }
         bytes
     }
 
-    /// Writes how many of all plans are done into the progress line of STATE.md.
+    /// Writes the number of done plans into the progress line of STATE.md.
     pub(super) fn write_progress(&self, lead: &Lead) -> Result<(), EngineError> {
-        let path = self.site.project.planning.join("STATE.md");
-        disk::update(&self.site.project, &path, |old| {
-            Ok::<_, EngineError>(old.and_then(|old| self.paint_progress(old, lead)))
+        let path = self.ctx.project.planning.join("STATE.md");
+        disk::update(&self.ctx.project, &path, |old| {
+            Ok::<_, EngineError>(old.and_then(|old| self.render_progress(old, lead)))
         })?;
         failpoint::reach("projection.progress");
         Ok(())
     }
 
-    fn paint_progress(&self, state: &[u8], lead: &Lead) -> Option<Vec<u8>> {
-        let mut progress = advance::Progress { completed: 0, total: 0 };
-        for dir in PhaseDirs::load(&self.site.project.planning).iter() {
-            let plans = dir.count(Artifact::Plan);
-            let track = dir.number.and_then(|number| lead.phases.get(&number));
-            let merged = track.is_some_and(|track| track.status == Status::Merged);
-            let done = dir.count(Artifact::Summary).min(plans);
+    fn render_progress(&self, state: &[u8], lead: &Lead) -> Option<Vec<u8>> {
+        let mut progress = advance::PlanCompletion { completed: 0, total: 0 };
+        for dir in PhaseDirs::load(&self.ctx.project.planning).iter() {
+            let plans = dir.count(PhaseFileKind::Plan);
+            let phase = dir.number.and_then(|number| lead.phases.get(&number));
+            let merged = phase.is_some_and(|phase| phase.status == Status::Merged);
+            let done = dir.count(PhaseFileKind::Summary).min(plans);
             progress.total += plans;
             progress.completed += if merged { plans } else { done };
         }
         advance::set_progress(state, progress)
     }
 
-    /// Moves the current position on, as `mow phase complete` does.
-    fn complete(&self, bytes: &[u8], roadmap: &[u8], row: &Row) -> Vec<u8> {
-        let on_disk = phase_dirs::numbers(&self.site.project.planning);
-        let next = roadmap::successor(roadmap, &row.number, &on_disk);
+    /// Advances the current position in STATE.md, as `mow phase complete` does.
+    fn advance_position(&self, bytes: &[u8], roadmap: &[u8], row: &PhaseRow) -> Vec<u8> {
+        let on_disk = phase_dirs::numbers(&self.ctx.project.planning);
+        let next = roadmap::next_phase(roadmap, &row.number, &on_disk);
         let entries = roadmap::parse(roadmap).entries;
         let name = |number: &PhaseNumber| {
             let entry = entries.iter().find(|entry| entry.phase.number == *number);
             entry.map(|entry| entry.phase.name.clone()).unwrap_or_default()
         };
         let next = next.map(|number| (number, name(&number)));
-        let target = next.as_ref().map(|(number, name)| Target { number, name });
+        let target = next.as_ref().map(|(number, name)| NextPhase { number, name });
         let number = row.number.to_string();
         transition::complete_phase(bytes, &number, target, &today())
     }
 }
 
-/// Keeps the dashboard's files out of git, without touching the user's files.
-pub(super) fn hide_feed(site: &Site) -> Result<(), EngineError> {
-    let below = site.below_top().join(".planning");
-    exclude::add(&site.project, &format!("/{}/dashboard-*", below.display()))?;
+/// Adds the dashboard's files to `.git/info/exclude`, not to the user's `.gitignore`.
+pub(super) fn exclude_dashboard_files(ctx: &RunContext) -> Result<(), EngineError> {
+    let below = ctx.below_top().join(".planning");
+    git_exclude::add_line(&ctx.project, &format!("/{}/dashboard-*", below.display()))?;
     Ok(())
 }
 
-/// Sets the row of a phase; a file without the table gets one at its end.
-fn set_row(bytes: &[u8], row: &Row, now: &str) -> Vec<u8> {
-    let change = RowChange {
-        status: Some(&row.shown.status),
-        worker: Some(&row.shown.worker),
-        plans: Some(&row.shown.plans),
+/// Sets the row of a phase in STATE.md; appends the table if the file has none.
+fn set_row(bytes: &[u8], row: &PhaseRow, now: &str) -> Vec<u8> {
+    let change = ActivePhaseChange {
+        status: Some(&row.text.status),
+        worker: Some(&row.text.worker),
+        plans: Some(&row.text.plans),
         name: Some(&row.name),
         last_update: now,
     };
     let number = row.number.to_string();
-    match active::update_row(bytes, &number, change) {
+    match active_phases::update_row(bytes, &number, change) {
         Ok((bytes, _)) => bytes,
-        Err(RowError::NewRowIncomplete(_)) => bytes.to_vec(),
-        Err(RowError::NoSection) => {
-            let with_table = [bytes, SECTION.as_bytes()].concat();
-            let added = active::update_row(&with_table, &number, change);
+        Err(ActivePhaseError::NewRowIncomplete(_)) => bytes.to_vec(),
+        Err(ActivePhaseError::NoSection) => {
+            let with_table = [bytes, TABLE.as_bytes()].concat();
+            let added = active_phases::update_row(&with_table, &number, change);
             added.map_or_else(|_| bytes.to_vec(), |(bytes, _)| bytes)
         }
     }
 }
 
-fn progress<'a>(row: &'a Row, today: &'a str) -> Progress<'a> {
-    let counts = row.shown.plans.as_str();
+fn progress<'a>(row: &'a PhaseRow, today: &'a str) -> RoadmapProgress<'a> {
+    let counts = row.text.plans.as_str();
     match row.status {
-        Status::Merged => Progress {
+        Status::Merged => RoadmapProgress {
             plans: Some(counts),
             status: "Complete",
             section_plans: counts,
             completed: Some(today),
         },
-        _ => Progress {
+        _ => RoadmapProgress {
             plans: Some(counts),
             status: if row.plans.0 > 0 { "In Progress" } else { "Planned" },
             section_plans: counts,
@@ -310,10 +312,10 @@ fn progress<'a>(row: &'a Row, today: &'a str) -> Progress<'a> {
     }
 }
 
-fn shown(lead: &Lead, track: &Track) -> Shown {
-    let status = match track.status {
+fn row_text(lead: &Lead, phase: &PhaseState) -> RowText {
+    let status = match phase.status {
         Status::Waiting => {
-            let open: Vec<_> = track
+            let open: Vec<_> = phase
                 .spec
                 .depends_on
                 .iter()
@@ -329,7 +331,7 @@ fn shown(lead: &Lead, track: &Track) -> Shown {
             }
         }
         Status::Preparing | Status::Starting => "starting".to_owned(),
-        Status::Running | Status::Ending => match track.stage {
+        Status::Running | Status::Ending => match phase.stage {
             Some(Stage::Discuss) => "discussing",
             Some(Stage::Research) => "researching",
             Some(Stage::Plan) => "planning",
@@ -342,10 +344,10 @@ fn shown(lead: &Lead, track: &Track) -> Shown {
         Status::Merged => "complete".to_owned(),
         status => status.name().to_owned(),
     };
-    let worker = if track.status.holds_slot() {
-        format!("phase-{}-worker", track.spec.number.padded())
+    let worker = if phase.status.holds_slot() {
+        format!("phase-{}-worker", phase.spec.number.padded())
     } else {
         "--".to_owned()
     };
-    Shown { status, worker, plans: format!("{}/{}", track.plans.0, track.plans.1) }
+    RowText { status, worker, plans: format!("{}/{}", phase.plans.0, phase.plans.1) }
 }

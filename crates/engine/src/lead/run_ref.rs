@@ -1,11 +1,13 @@
-//! The ref that a run merges onto. Nobody but the lead may move it.
+//! Guards the target ref of a run, onto which phases are merged. Only the lead may move it.
 //!
-//! What somebody else puts there would become a part of everything that is merged later, and nobody
-//! would have checked it. So each move is noted before it is made, and the ref is looked at before
-//! anything is built on it: one that stands elsewhere goes back, and what it stood at is kept for people.
+//! A commit that somebody else puts there would become part of all later merges without a check. So
+//! each move is written to a file before it is made, and the ref is checked before anything is
+//! built on it. A ref that was moved elsewhere is moved back; the foreign commit goes to a rescue
+//! ref.
 //!
-//! That saves questions, too: the commits of a worker cannot be older than the worker, so a ref that
-//! only merges of other phases have moved since it was started contains none of them.
+//! The history of the ref saves git calls, too. The commits of a worker are younger than the
+//! worker, so a ref that only merges of other phases moved since the worker started contains none
+//! of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -16,136 +18,146 @@ use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 
-use super::merge::host;
+use super::merge::host_error;
 use crate::EngineError;
-use crate::site::Site;
+use crate::run_context::RunContext;
 
-/// How many of the places are remembered where the ref stood.
-const PLACES_MAX: usize = 256;
+/// How many earlier commits of the ref are remembered.
+const COMMITS_MAX: usize = 256;
 
 /// Returns the name of a run's ref.
-pub(super) fn run_ref(site: &Site) -> String {
-    format!("refs/mow/run/{}/target", site.run.run())
+pub(super) fn run_ref(ctx: &RunContext) -> String {
+    format!("refs/mow/run/{}/target", ctx.run.run())
 }
 
-/// What this process knows of the run's ref, and its only way to move it.
+/// The commits that the run's ref had in this process, and the only way to move the ref.
 #[derive(Debug, Default)]
 pub(super) struct RunRef {
-    known: Mutex<Known>,
+    history: Mutex<RefHistory>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    /// Where it stood since somebody looked; now it stands at the last of them.
-    places: VecDeque<String>,
-    /// Whose commits it cannot contain.
-    started: BTreeSet<(PhaseNumber, u32)>,
+struct RefHistory {
+    /// The commits of the ref since it was first checked; the last one is the current one.
+    commits: VecDeque<String>,
+    /// Attempts (phase and number) whose commits the ref cannot contain yet.
+    unmerged: BTreeSet<(PhaseNumber, u32)>,
 }
 
 impl RunRef {
-    /// Makes sure that the ref stands where the lead left it; it begins where the run stands. Returns
-    /// what people should know.
+    /// Moves the ref back if somebody else moved it, or creates it at `onto`. Returns a notice for
+    /// people if it was moved back.
     ///
-    /// Nobody else of ours may move it meanwhile.
-    pub(super) fn look(
+    /// The caller must hold the repository lock.
+    pub(super) fn check(
         &self,
-        site: &Site,
+        ctx: &RunContext,
         git: &Git,
         onto: &str,
     ) -> Result<Option<String>, EngineError> {
-        let (name, at) = (run_ref(site), git.commit_of(&run_ref(site))?);
-        let mut known = self.known();
-        let wanted = match known.place() {
-            Some(place) => place.to_owned(),
-            // An earlier lead may have moved it, and died before it wrote that down.
-            None if at.is_some() && at == noted(site)? => at.clone().unwrap_or_default(),
+        let (name, at) = (run_ref(ctx), git.commit_of(&run_ref(ctx))?);
+        let mut history = self.history();
+        let wanted = match history.current() {
+            Some(commit) => commit.to_owned(),
+            // An earlier lead may have moved the ref and died before it recorded that in the
+            // journal.
+            None if at.is_some() && at == load_intent(ctx)? => at.clone().unwrap_or_default(),
             None => onto.to_owned(),
         };
-        let told = match at {
+        let notice = match at {
             Some(at) if at == wanted => None,
-            Some(at) => Some(move_back(site, git, (&at, &wanted))?),
+            Some(at) => Some(move_back(ctx, git, (&at, &wanted))?),
             None => {
                 git.run(&["update-ref", &name, &wanted, ""])?;
                 failpoint::reach("run.ref.made");
                 None
             }
         };
-        known.come_to(&wanted);
-        Ok(told)
+        history.add(&wanted);
+        Ok(notice)
     }
 
-    /// Moves the ref from one commit to another; `None` when it does not stand there any more.
+    /// Moves the ref from one commit to another with `swap`; `None` if it is not at `from` any
+    /// more.
     ///
-    /// Whoever has not looked, as a merge by hand, may find it anywhere.
+    /// If the ref was never checked, as in a manual merge, any commit is accepted.
     pub(super) fn advance<T>(
         &self,
-        site: &Site,
+        ctx: &RunContext,
         (from, to): (&str, &str),
         swap: impl FnOnce() -> Result<Option<T>, EngineError>,
     ) -> Result<Option<T>, EngineError> {
-        let mut known = self.known();
-        match known.place() {
+        let mut history = self.history();
+        match history.current() {
             None => return swap(),
-            Some(place) if place != from => return Ok(None),
+            Some(commit) if commit != from => return Ok(None),
             Some(_) => {}
         }
-        intend(site, to)?;
+        save_intent(ctx, to)?;
         let swapped = swap()?;
         if swapped.is_some() {
-            known.come_to(to);
+            history.add(to);
         }
         Ok(swapped)
     }
 
-    /// Notes that a worker is about to be started that has not been started before.
-    pub(super) fn start(&self, phase: PhaseNumber, attempt: u32) {
-        self.known().started.insert((phase, attempt));
+    /// Records that a new worker is about to start, whose commits the ref cannot contain.
+    pub(super) fn worker_starts(&self, phase: PhaseNumber, attempt: u32) {
+        self.history().unmerged.insert((phase, attempt));
     }
 
-    /// Notes that commits of people were merged, who may have merged those of workers.
-    pub(super) fn take_in(&self) {
-        self.known().started.clear();
+    /// Records that commits of people are merged, which may contain commits of workers.
+    pub(super) fn add_commits_of_people(&self) {
+        self.history().unmerged.clear();
     }
 
-    /// Returns where the ref stands if it contains no commit of an attempt.
+    /// Returns the commit of the ref if it contains no commit of an attempt.
     ///
-    /// Only once: whoever asks is about to merge it.
-    pub(super) fn place_without(&self, phase: PhaseNumber, attempt: u32) -> Option<String> {
-        let mut known = self.known();
-        let was_started = known.started.remove(&(phase, attempt));
-        known.place().filter(|_| was_started).map(str::to_owned)
+    /// Answers once per attempt, since the caller is about to merge it.
+    pub(super) fn commit_without_attempt(
+        &self,
+        phase: PhaseNumber,
+        attempt: u32,
+    ) -> Option<String> {
+        let mut history = self.history();
+        let was_started = history.unmerged.remove(&(phase, attempt));
+        history.current().filter(|_| was_started).map(str::to_owned)
     }
 
-    /// Returns whether the ref is known to have stood at one commit before it came to another one.
+    /// Returns whether the ref is known to have had one commit before another, or the same.
     pub(super) fn is_before(&self, one: &str, other: &str) -> bool {
-        let known = self.known();
-        let place = |commit: &str| known.places.iter().position(|place| place == commit);
-        place(one).zip(place(other)).is_some_and(|(one, other)| one <= other)
+        let history = self.history();
+        let index = |commit: &str| history.commits.iter().position(|other| other == commit);
+        index(one).zip(index(other)).is_some_and(|(one, other)| one <= other)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn history(&self) -> MutexGuard<'_, RefHistory> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
-    fn place(&self) -> Option<&str> {
-        self.places.back().map(String::as_str)
+impl RefHistory {
+    fn current(&self) -> Option<&str> {
+        self.commits.back().map(String::as_str)
     }
 
-    fn come_to(&mut self, place: &str) {
-        if self.place() != Some(place) {
-            self.places.push_back(place.to_owned());
-            let surplus = self.places.len().saturating_sub(PLACES_MAX);
-            self.places.drain(..surplus);
+    fn add(&mut self, commit: &str) {
+        if self.current() != Some(commit) {
+            self.commits.push_back(commit.to_owned());
+            let surplus = self.commits.len().saturating_sub(COMMITS_MAX);
+            self.commits.drain(..surplus);
         }
     }
 }
 
-/// Moves the ref back to where the lead left it; returns what people should know.
-fn move_back(site: &Site, git: &Git, (at, wanted): (&str, &str)) -> Result<String, EngineError> {
-    let name = run_ref(site);
-    let kept = rescue::keep(git, site.run.run(), at).map_err(host)?;
+/// Moves the ref back to the commit that the lead set; returns a notice for people.
+fn move_back(
+    ctx: &RunContext,
+    git: &Git,
+    (at, wanted): (&str, &str),
+) -> Result<String, EngineError> {
+    let name = run_ref(ctx);
+    let kept = rescue::keep_commit(git, ctx.run.run(), at).map_err(host_error)?;
     failpoint::reach("run.ref.kept");
     git.run(&["update-ref", "-m", "mow: moved back", &name, wanted, at])?;
     failpoint::reach("run.ref.moved_back");
@@ -156,23 +168,23 @@ fn move_back(site: &Site, git: &Git, (at, wanted): (&str, &str)) -> Result<Strin
     ))
 }
 
-/// Notes where the ref is about to be moved.
-fn intend(site: &Site, to: &str) -> Result<(), EngineError> {
-    site.run.create()?;
-    let writer = Writer::open_engine(&site.project, WAIT_DEFAULT)?;
-    writer.replace(&note(site), format!("{to}\n").as_bytes())?;
+/// Writes the commit to which the ref is about to be moved.
+fn save_intent(ctx: &RunContext, to: &str) -> Result<(), EngineError> {
+    ctx.run.create()?;
+    let writer = Writer::open_engine(&ctx.project, WAIT_DEFAULT)?;
+    writer.replace(&intent_path(ctx), format!("{to}\n").as_bytes())?;
     failpoint::reach("run.ref.noted");
     Ok(())
 }
 
-/// Returns where the ref was to be moved last.
-fn noted(site: &Site) -> Result<Option<String>, EngineError> {
-    let bytes = disk::read(&note(site))?;
+/// Loads the commit to which the ref was to be moved last.
+fn load_intent(ctx: &RunContext) -> Result<Option<String>, EngineError> {
+    let bytes = disk::read(&intent_path(ctx))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
 }
 
-fn note(site: &Site) -> PathBuf {
-    site.run.path().join("target.next")
+fn intent_path(ctx: &RunContext) -> PathBuf {
+    ctx.run.path().join("target.next")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What a lead lives in: its journal, the journals of its workers, commands, signals, threads.
+//! The inputs and outputs of a lead: its journal, the journals of its workers, commands, signals,
+//! and threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,141 +7,122 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
-use mow_core::lead::{Command, Effect, Event, Hold, Input, Lead, Outcome, Standing, Status, Track};
-use mow_core::money::Spent;
+use mow_core::lead::{
+    Command, Effect, Event, Hold, Input, Lead, Outcome, PhaseState, RunStatus, Status,
+};
 use mow_core::phase::PhaseNumber;
-use mow_core::report::{Note, Report};
+use mow_core::report::{LeadMessage, Report};
 use mow_core::worker;
 use mow_host::process;
-use mow_store::journal::{Journal, Tail};
+use mow_store::journal::{Journal, JournalReader};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::Face;
-use super::drawing::Drawing;
-use super::effects::{END_GRACE, Hands};
-use super::foresight::Foresight;
-use super::health::Health;
-use super::notify::Notices;
-use super::roadmap::{self, Chosen, KnownPlans};
+use super::RunObserver;
+use super::effects::{END_GRACE, EffectRunner};
+use super::merge_preview::MergePreview;
+use super::notify::Notifier;
+use super::phase_selection::{self, PhaseSelection, PlanFileCache};
+use super::projection_writer::ProjectionWriter;
+use super::wake_reason::WakeReason;
+use super::worker_health::WorkerHealth;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
-use crate::site::Site;
-use crate::watch::{self, Bell, LOOK_EVERY};
+use crate::run_context::RunContext;
+use crate::watch::{self, POLL_INTERVAL, WakeFlag};
 
-/// How long a lead that takes up a run listens to workers that seem stuck.
-const HEAR_OUT_MS: u64 = 6_000;
-/// How long a roadmap must lack a phase before that is believed.
-const BELIEVE_LOSS_MS: u64 = 2_000;
+/// How long a lead that resumes a run waits for reports of workers that seem stuck.
+const STUCK_GRACE_MS: u64 = 6_000;
+/// How long a phase must be missing in the roadmap before it is dropped.
+const PHASE_LOSS_MS: u64 = 2_000;
 
-/// What wakes a lead.
-pub(super) enum Wake {
-    /// A file changed.
-    Files,
-    /// An effect came to its end.
-    Finished(u64, Outcome),
-    /// A worker and all it started are gone.
-    Gone(PhaseNumber, u32),
-    /// The planning files are drawn, or could not be.
-    Drawn,
-    /// Something that people should know now.
-    Warn(String),
-    /// Something that was done which people should know.
-    Told(String),
-    /// Something about a phase that people should know early.
-    Noted(PhaseNumber, String),
-    /// What an agent used that worked for the lead.
-    Spent(PhaseNumber, Spent),
-    /// Somebody pressed Ctrl-C, or the system wants the lead to end.
-    Interrupted,
-}
-
-/// A worker's journal as the lead reads it.
-struct Voice {
-    tail: Tail,
+/// The connection to a worker: its journal with reports, and its inbox.
+struct WorkerConnection {
+    tail: JournalReader,
     inbox: Journal,
+    /// The last report that was confirmed to the worker.
     confirmed: u64,
     /// Whether the journal can still be read.
-    sound: bool,
+    is_readable: bool,
 }
 
 pub(super) struct LeadWorld<'a> {
-    site: Arc<Site>,
+    ctx: Arc<RunContext>,
     journal: Journal,
-    chosen: Chosen,
+    selection: PhaseSelection,
     begin: Vec<Input>,
-    face: &'a mut dyn Face,
-    /// Whether to stay when only a person can move the run.
+    observer: &'a mut dyn RunObserver,
+    /// Whether to keep running when only a person can move the run on.
     pub(super) stay: bool,
     pub(super) clock: Clock,
-    bell: Bell,
-    sender: Sender<Wake>,
-    receiver: Receiver<Wake>,
-    commands: Tail,
-    voices: BTreeMap<(PhaseNumber, u32), Voice>,
-    hands: Hands,
-    drawing: Drawing,
-    /// Phases whose worktree was made ahead.
+    flag: WakeFlag,
+    sender: Sender<WakeReason>,
+    receiver: Receiver<WakeReason>,
+    commands: JournalReader,
+    connections: BTreeMap<(PhaseNumber, u32), WorkerConnection>,
+    effects: EffectRunner,
+    projection: ProjectionWriter,
+    /// Phases whose worktree was made before their start.
     ahead: BTreeSet<PhaseNumber>,
-    foresight: Foresight,
-    /// When the run was taken up.
-    taken_up: u64,
+    merge_preview: MergePreview,
+    /// When the run was resumed, in milliseconds since 1970.
+    resumed_at: u64,
     roadmap_seen: Option<(SystemTime, u64)>,
-    plans: KnownPlans,
-    /// Since when the roadmap lacks phases that wait.
+    plans: PlanFileCache,
+    /// Since when waiting phases are missing in the roadmap.
     lost_since: Option<u64>,
     interrupts: u32,
-    health: Health,
-    notices: Notices,
-    /// What was said already.
+    worker_health: WorkerHealth,
+    notifier: Notifier,
+    /// The warnings that were shown.
     warned: BTreeSet<String>,
     /// Whether the roadmap has not been read yet.
-    first: bool,
+    is_first_read: bool,
 }
 
 impl<'a> LeadWorld<'a> {
     pub(super) fn new(
-        site: Site,
+        ctx: RunContext,
         journal: Journal,
-        chosen: Chosen,
+        selection: PhaseSelection,
         begin: Vec<Input>,
-        face: &'a mut dyn Face,
+        observer: &'a mut dyn RunObserver,
     ) -> Self {
         let (sender, receiver) = mpsc::channel();
-        let site = Arc::new(site);
-        let commands = Tail::new(&site.run.commands());
-        let hands = Hands::new(Arc::clone(&site), sender.clone());
+        let ctx = Arc::new(ctx);
+        let commands = JournalReader::new(&ctx.run.commands());
+        let effects = EffectRunner::new(Arc::clone(&ctx), sender.clone());
         Self {
-            drawing: Drawing::new(Arc::clone(&site), sender.clone()),
-            site,
+            projection: ProjectionWriter::new(Arc::clone(&ctx), sender.clone()),
+            ctx,
             journal,
-            chosen,
+            selection,
             begin,
-            face,
+            observer,
             stay: false,
             clock: Clock::default(),
-            bell: Bell::default(),
+            flag: WakeFlag::default(),
             sender,
             receiver,
             commands,
-            voices: BTreeMap::new(),
-            hands,
+            connections: BTreeMap::new(),
+            effects,
             ahead: BTreeSet::new(),
-            foresight: Foresight::default(),
-            taken_up: 0,
+            merge_preview: MergePreview::default(),
+            resumed_at: 0,
             roadmap_seen: None,
-            plans: KnownPlans::default(),
+            plans: PlanFileCache::default(),
             lost_since: None,
             interrupts: 0,
-            health: Health::default(),
-            notices: Notices::default(),
+            worker_health: WorkerHealth::default(),
+            notifier: Notifier::default(),
             warned: BTreeSet::new(),
-            first: true,
+            is_first_read: true,
         }
     }
 
-    /// Takes up a run: watches files and signals, adopts workers, looks at what was begun.
-    pub(super) fn take_up(&mut self, lead: &Lead) -> Result<(), EngineError> {
+    /// Starts or resumes a run: watches files and signals, adopts workers, restarts open effects.
+    pub(super) fn resume(&mut self, lead: &Lead) -> Result<(), EngineError> {
         let wake = self.sender.clone();
         let concerns = |name: &str| {
             name == "ROADMAP.md"
@@ -148,14 +130,16 @@ impl<'a> LeadWorld<'a> {
                     && !name.ends_with(".inbox.ndjson")
                     && name != "journal.ndjson")
         };
-        let dirs = [self.site.run.path(), self.site.project.planning.as_path()];
-        watch::watch(&dirs, concerns, self.bell.clone(), move || wake.send(Wake::Files).is_ok());
+        let dirs = [self.ctx.run.path(), self.ctx.project.planning.as_path()];
+        watch::watch_dirs(&dirs, concerns, self.flag.clone(), move || {
+            wake.send(WakeReason::FilesChanged).is_ok()
+        });
         let wake = self.sender.clone();
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(EngineError::io("listen for signals"))?;
         let listen = move || {
             for _ in signals.forever() {
-                if wake.send(Wake::Interrupted).is_err() {
+                if wake.send(WakeReason::Interrupted).is_err() {
                     return;
                 }
             }
@@ -164,45 +148,51 @@ impl<'a> LeadWorld<'a> {
             .name("mow-signals".to_owned())
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
-        self.drawing.take_up(lead)?;
-        self.taken_up = self.clock.now();
-        let config = self.site.config()?;
-        self.health.hung_after(crate::site::minutes(&config, "multi_phase.stuck_after_min"));
-        for track in lead.live() {
-            if matches!(track.status, Status::Running | Status::Ending) {
-                self.attend(track.spec.number, track.attempt)?;
+        self.projection.start_run(lead)?;
+        self.resumed_at = self.clock.now();
+        let config = self.ctx.config()?;
+        self.worker_health.set_stopped_max(crate::run_context::minutes_setting(
+            &config,
+            "multi_phase.stuck_after_min",
+        ));
+        for state in lead.live() {
+            if matches!(state.status, Status::Running | Status::Ending) {
+                self.connect_worker(state.spec.number, state.attempt)?;
                 failpoint::reach("lead.adopted");
             }
         }
-        for (id, effect) in &lead.open {
+        for (id, effect) in &lead.effects.open {
             self.release(lead, (*id, effect.clone()))?;
             failpoint::reach("lead.reopened");
         }
         Ok(())
     }
 
-    /// Listens to a worker from now on, and learns when it is gone.
-    fn attend(&mut self, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
-        if self.voices.contains_key(&(phase, attempt)) {
+    /// Connects to a worker, and starts a thread that waits for its end.
+    fn connect_worker(&mut self, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
+        if self.connections.contains_key(&(phase, attempt)) {
             return Ok(());
         }
-        let run = &self.site.run;
+        let run = &self.ctx.run;
         let header = run.inbox_header(&phase, attempt);
         let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
-        let tail = Tail::new(&run.worker_journal(&phase, attempt));
-        self.voices.insert((phase, attempt), Voice { tail, inbox, confirmed: 0, sound: true });
-        let (lock, token) = (run.life_lock(&phase, attempt), self.site.token(&phase, attempt));
+        let tail = JournalReader::new(&run.worker_journal(&phase, attempt));
+        self.connections.insert(
+            (phase, attempt),
+            WorkerConnection { tail, inbox, confirmed: 0, is_readable: true },
+        );
+        let (lock, token) = (run.life_lock(&phase, attempt), self.ctx.token(&phase, attempt));
         let wake = self.sender.clone();
         let watch = move || {
-            // What does not end keeps the lock, and with it the phase, until it is gone.
-            while let Err(error) = process::see_off(&lock, &token, END_GRACE) {
+            // A process that does not end keeps the lock, and the phase waits until it is gone.
+            while let Err(error) = process::wait_and_end_leftovers(&lock, &token, END_GRACE) {
                 let text = format!("phase {phase}: {}", EngineError::Host(error.into()).sentence());
-                if wake.send(Wake::Warn(text)).is_err() {
+                if wake.send(WakeReason::Warning(text)).is_err() {
                     return;
                 }
-                std::thread::sleep(LOOK_EVERY);
+                std::thread::sleep(POLL_INTERVAL);
             }
-            wake.send(Wake::Gone(phase, attempt)).ok();
+            wake.send(WakeReason::WorkerGone(phase, attempt)).ok();
         };
         std::thread::Builder::new()
             .name("mow-life".to_owned())
@@ -211,26 +201,28 @@ impl<'a> LeadWorld<'a> {
         Ok(())
     }
 
-    /// Says something once.
+    /// Shows a warning once.
     fn warn(&mut self, text: String) {
         if !self.warned.contains(&text) {
-            self.face.warn(&text);
+            self.observer.warn(&text);
             self.warned.insert(text);
         }
     }
 
-    /// Reads what a worker wrote.
-    fn hear(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
-        let Some(voice) = self.voices.get_mut(&key).filter(|voice| voice.sound) else {
+    /// Reads the new reports of a worker.
+    fn read_reports(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
+        let Some(connection) =
+            self.connections.get_mut(&key).filter(|connection| connection.is_readable)
+        else {
             return;
         };
         let (phase, attempt) = key;
-        let records = voice.tail.poll().unwrap_or_else(|error| {
-            // The worker is ended, and what it committed is looked at by the next attempt.
-            voice.sound = false;
+        let records = connection.tail.poll().unwrap_or_else(|error| {
+            // The worker is ended; the next attempt checks its commits.
+            connection.is_readable = false;
             let reason =
                 format!("its journal cannot be read: {}", EngineError::from(error).sentence());
-            let (seq, report) = (voice.tail.last_seq() + 1, Report::Failed { reason });
+            let (seq, report) = (connection.tail.last_seq() + 1, Report::Failed { reason });
             inputs.push(Input::Report { phase, attempt, seq, report });
             Vec::new()
         });
@@ -238,7 +230,7 @@ impl<'a> LeadWorld<'a> {
             let report = match record.parse::<worker::Event>() {
                 Ok(worker::Event::Reported(report)) => report,
                 Ok(_) => continue,
-                // What is no event is not ours; it is shown, and changes nothing.
+                // An unknown record is shown and changes nothing.
                 Err(_) => Report::Note { text: "an unreadable record".to_owned() },
             };
             inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
@@ -246,38 +238,38 @@ impl<'a> LeadWorld<'a> {
         }
     }
 
-    /// Tells workers what is in this journal now.
+    /// Confirms to workers the reports that are recorded in the journal of the lead.
     ///
-    /// It need not be durable: it follows from this journal, and no worker outlives a power failure.
-    fn confirm(&mut self) -> Result<(), EngineError> {
+    /// Not synced: it follows from that journal, and no worker survives a power failure.
+    fn confirm_reports(&mut self) -> Result<(), EngineError> {
         let now = self.clock.now();
-        for voice in self.voices.values_mut() {
-            let seq = voice.tail.last_seq();
-            if seq > voice.confirmed {
+        for connection in self.connections.values_mut() {
+            let seq = connection.tail.last_seq();
+            if seq > connection.confirmed {
                 failpoint::reach("inbox.through.before");
-                voice.inbox.append_unsynced(now, &[Note::Through { seq }])?;
+                connection.inbox.append_unsynced(now, &[LeadMessage::Through { seq }])?;
                 failpoint::reach("inbox.through.written");
-                voice.confirmed = seq;
+                connection.confirmed = seq;
             }
         }
         Ok(())
     }
 
-    /// Says that somebody has removed the run, if that is so.
-    pub(super) fn gone(&self) -> Option<EngineError> {
-        let what = || format!("{} is gone, and with it the run", self.site.run.path().display());
-        let is_gone = !self.site.run.journal().exists();
-        is_gone.then(|| EngineError::refused(what(), "mow run begins a new one"))
+    /// Returns an error if somebody has removed the files of the run.
+    pub(super) fn removed_error(&self) -> Option<EngineError> {
+        let message = || format!("{} is gone, and with it the run", self.ctx.run.path().display());
+        let is_gone = !self.ctx.run.journal().exists();
+        is_gone.then(|| EngineError::refused(message(), "mow run begins a new one"))
     }
 
-    /// Reads what has changed in files.
-    fn look(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
-        self.bell.reset();
-        if let Some(gone) = self.gone() {
+    /// Polls all files: commands, reports of workers, and the roadmap.
+    fn poll_files(&mut self, lead: &Lead, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.flag.reset();
+        if let Some(gone) = self.removed_error() {
             return Err(gone);
         }
         let commands = self.commands.poll().unwrap_or_else(|error| {
-            self.warn(format!("no commands can be taken: {}", EngineError::from(error).sentence()));
+            self.warn(format!("cannot read commands: {}", EngineError::from(error).sentence()));
             Vec::new()
         });
         for record in commands {
@@ -286,46 +278,47 @@ impl<'a> LeadWorld<'a> {
                 failpoint::reach("command.heard");
             }
         }
-        let keys: Vec<_> = self.voices.keys().copied().collect();
+        let keys: Vec<_> = self.connections.keys().copied().collect();
         for key in keys {
-            self.hear(key, inputs);
+            self.read_reports(key, inputs);
         }
-        let path = self.site.project.planning.join("ROADMAP.md");
+        let path = self.ctx.project.planning.join("ROADMAP.md");
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
-        if seen != self.roadmap_seen || self.first {
+        if seen != self.roadmap_seen || self.is_first_read {
             self.read_roadmap(lead, seen, inputs);
         }
         Ok(())
     }
 
-    /// Puts what the roadmap says now to the lead.
+    /// Adds the current roadmap as an input.
     ///
-    /// A file that has just lost phases may be in the middle of being written: it is believed when
-    /// it still says so after a while.
+    /// A file that has just lost phases may be half written, so it is used only if they are still
+    /// missing after [`PHASE_LOSS_MS`].
     fn read_roadmap(
         &mut self,
         lead: &Lead,
         seen: Option<(SystemTime, u64)>,
         inputs: &mut Vec<Input>,
     ) {
-        let (project, plans) = (&self.site.project, &mut self.plans);
-        let (scope, phases) = match roadmap::reread(project, lead, &self.chosen, plans) {
+        let (project, plans) = (&self.ctx.project, &mut self.plans);
+        let (scope, phases) = match phase_selection::reread(project, lead, &self.selection, plans) {
             Ok(read) => read,
             Err(why) => {
-                (self.roadmap_seen, self.first) = (seen, false);
-                return self.warn(format!("ROADMAP.md is left as it was: {why}"));
+                (self.roadmap_seen, self.is_first_read) = (seen, false);
+                return self.warn(format!("changes in ROADMAP.md are ignored: {why}"));
             }
         };
-        let there: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
-        let is_open = |track: &&Track| track.status == Status::Waiting || lead.is_doubted(track);
+        let listed: BTreeSet<_> = phases.iter().map(|spec| spec.number).collect();
+        let is_open =
+            |state: &&PhaseState| state.status == Status::Waiting || lead.awaits_done_answer(state);
         let mut open = lead.phases.values().filter(is_open);
-        let lost = open.any(|track| !there.contains(&track.spec.number));
+        let lost = open.any(|state| !listed.contains(&state.spec.number));
         let now = self.clock.now();
         let since = *self.lost_since.get_or_insert(now);
-        if lost && !self.first && now < since + BELIEVE_LOSS_MS {
+        if lost && !self.is_first_read && now < since + PHASE_LOSS_MS {
             return;
         }
-        (self.roadmap_seen, self.first, self.lost_since) = (seen, false, None);
+        (self.roadmap_seen, self.is_first_read, self.lost_since) = (seen, false, None);
         inputs.push(Input::Roadmap { scope, phases });
     }
 
@@ -336,47 +329,47 @@ impl<'a> LeadWorld<'a> {
             2 => inputs.push(Input::Hold(Hold::Stopping)),
             _ => {
                 return Err(EngineError::refused(
-                    "stopped; the workers go on by themselves",
-                    "mow run takes them up again",
+                    "stopped; the workers continue without the lead",
+                    "mow run continues the run",
                 ));
             }
         }
         Ok(())
     }
 
-    fn next_wake(&mut self, until: Option<u64>) -> Option<Wake> {
+    fn next_wake(&mut self, until: Option<u64>) -> Option<WakeReason> {
         let now = self.clock.now();
-        let draw = self.drawing.deadline();
-        let lost = self.lost_since.map(|since| since + BELIEVE_LOSS_MS);
-        let foresight = self.foresight.due();
-        let until = until.into_iter().chain(draw).chain(lost).chain(foresight).min();
-        let left = until.map_or(LOOK_EVERY, |at| Duration::from_millis(at.saturating_sub(now)));
-        match self.receiver.recv_timeout(left.min(LOOK_EVERY)) {
+        let draw = self.projection.deadline();
+        let lost = self.lost_since.map(|since| since + PHASE_LOSS_MS);
+        let merge_preview = self.merge_preview.due();
+        let until = until.into_iter().chain(draw).chain(lost).chain(merge_preview).min();
+        let left = until.map_or(POLL_INTERVAL, |at| Duration::from_millis(at.saturating_sub(now)));
+        match self.receiver.recv_timeout(left.min(POLL_INTERVAL)) {
             Ok(wake) => Some(wake),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
         }
     }
 
-    /// Says what could not be drawn: how the run stands does not depend on it.
-    fn warn_undrawn(&mut self, drawn: Result<(), EngineError>) {
-        if let Err(error) = drawn {
+    /// Warns if the planning files could not be written; the run does not depend on them.
+    fn warn_if_unwritten(&mut self, written: Result<(), EngineError>) {
+        if let Err(error) = written {
             self.warn(format!("cannot write the planning files: {}", error.sentence()));
         }
     }
 
-    /// Brings the planning files up to date at the end.
+    /// Writes the planning files a last time.
     pub(super) fn finish(&mut self, lead: &Lead) {
-        let drawn = self.drawing.draw_rest(lead, self.clock.now());
-        self.warn_undrawn(drawn);
+        let written = self.projection.write_remaining(lead, self.clock.now());
+        self.warn_if_unwritten(written);
     }
 
-    /// Has worktrees made for what starts next.
-    fn make_ahead(&mut self, lead: &Lead) {
+    /// Starts making worktrees for the phases that start next.
+    fn make_worktrees_ahead(&mut self, lead: &Lead) {
         let soon: Vec<_> =
-            lead.soon().into_iter().filter(|number| self.ahead.insert(*number)).collect();
+            lead.next_to_start().into_iter().filter(|number| self.ahead.insert(*number)).collect();
         if !soon.is_empty() {
-            self.hands.make_ahead(soon, lead.tip.clone());
+            self.effects.make_worktrees_ahead(soon, lead.target.tip.clone());
         }
     }
 }
@@ -393,105 +386,112 @@ impl World<Lead> for LeadWorld<'_> {
         if !inputs.is_empty() {
             return Ok(inputs);
         }
-        let mut next = if self.first { None } else { self.next_wake(until) };
+        let mut next = if self.is_first_read { None } else { self.next_wake(until) };
         let mut gone = Vec::new();
         while let Some(wake) = next {
             match wake {
-                Wake::Files => {}
-                Wake::Finished(id, outcome) => {
-                    // What was made ahead is in the root now.
-                    if matches!(lead.open.get(&id), Some(Effect::Gather { .. })) {
+                WakeReason::FilesChanged => {}
+                WakeReason::EffectFinished(id, outcome) => {
+                    // The files of the look-ahead are in the root now.
+                    if matches!(lead.effects.open.get(&id), Some(Effect::CollectLookahead { .. })) {
                         self.roadmap_seen = None;
                     }
                     inputs.push(Input::Finished { id, outcome });
                 }
-                Wake::Gone(phase, attempt) => gone.push((phase, attempt)),
-                Wake::Interrupted => self.interrupt(&mut inputs)?,
-                Wake::Drawn => {
-                    let drawn = self.drawing.end(self.clock.now());
-                    self.warn_undrawn(drawn);
+                WakeReason::WorkerGone(phase, attempt) => gone.push((phase, attempt)),
+                WakeReason::Interrupted => self.interrupt(&mut inputs)?,
+                WakeReason::ProjectionWritten => {
+                    let written = self.projection.wait(self.clock.now());
+                    self.warn_if_unwritten(written);
                 }
-                Wake::Warn(text) => self.warn(text),
-                Wake::Told(text) => inputs.push(Input::Told { text }),
-                Wake::Spent(phase, spent) => inputs.push(Input::Spent { phase, spent }),
-                Wake::Noted(phase, text) => inputs.extend(self.foresight.note(phase, text)),
+                WakeReason::Warning(text) => self.warn(text),
+                WakeReason::Notice(text) => inputs.push(Input::Announced { text }),
+                WakeReason::Spent(phase, spent) => inputs.push(Input::Spent { phase, spent }),
+                WakeReason::PhaseNote(phase, text) => {
+                    inputs.extend(self.merge_preview.note(phase, text));
+                }
             }
             next = self.receiver.try_recv().ok();
         }
-        self.look(lead, &mut inputs)?;
+        self.poll_files(lead, &mut inputs)?;
         let now = self.clock.now();
-        self.health.look(&self.site, lead, now, &mut inputs);
-        if let Some(waiting) = self.foresight.take(lead, self.clock.now()) {
-            self.hands.foresee(waiting);
+        self.worker_health.poll(&self.ctx, lead, now, &mut inputs);
+        if let Some(job) = self.merge_preview.take(lead, self.clock.now()) {
+            self.effects.preview_merges(job);
         }
         for (phase, attempt) in gone {
-            // Everything it wrote is read by now: it was gone before we looked.
-            inputs.push(Input::Gone { phase, attempt });
+            // The worker was gone before its journal was polled, so all its reports are read.
+            inputs.push(Input::WorkerExited { phase, attempt });
         }
         Ok(inputs)
     }
 
     fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
-        // One record, so that a crash leaves all of the decision or nothing.
+        // One record, so that a crash leaves the whole decision or nothing.
         self.journal.append(now, &[events])?;
         Ok(())
     }
 
     fn release(&mut self, lead: &Lead, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
-        let mut picture = Vec::new();
+        let mut planning_files = Vec::new();
         match &effect {
-            Effect::Tell { phase, attempt, n, note } => {
-                self.attend(*phase, *attempt)?;
+            Effect::SendMessage { phase, attempt, n, note } => {
+                self.connect_worker(*phase, *attempt)?;
                 let now = self.clock.now();
-                let path = self.site.run.worker_inbox(phase, *attempt);
-                if let Some(voice) = self.voices.get_mut(&(*phase, *attempt)) {
-                    super::start::tell(&path, &mut voice.inbox, (*n, note), now)?;
+                let path = self.ctx.run.worker_inbox(phase, *attempt);
+                if let Some(connection) = self.connections.get_mut(&(*phase, *attempt)) {
+                    super::start_worker::send_message(
+                        &path,
+                        &mut connection.inbox,
+                        (*n, note),
+                        now,
+                    )?;
                 }
-                self.sender.send(Wake::Finished(id, Outcome::Done)).ok();
+                self.sender.send(WakeReason::EffectFinished(id, Outcome::Done)).ok();
                 return Ok(());
             }
-            // What is committed at the end is the picture of the end.
-            Effect::Close { target, commit } => {
+            // The commit contains the planning files with the final state.
+            Effect::CommitPlanningFiles { target, commit } => {
                 let now = self.clock.now();
-                let (files, drawn) = self.drawing.draw_end(lead, (target, commit), now)?;
-                self.warn_undrawn(drawn);
-                picture = files;
+                let (files, written) = self.projection.write_final(lead, (target, commit), now)?;
+                self.warn_if_unwritten(written);
+                planning_files = files;
             }
             _ => {}
         }
-        self.hands.begin(id, effect, picture)
+        self.effects.start(id, effect, planning_files)
     }
 
-    fn settle(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
+    fn finish_batch(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
-            self.drawing.note(events);
-            self.notices.heed(&self.site, events);
-            self.make_ahead(lead);
-            self.foresight.heed(events, self.clock.now());
-            for track in lead.live() {
-                if matches!(track.status, Status::Running | Status::Ending) {
-                    self.attend(track.spec.number, track.attempt)?;
+            self.projection.add_events(events);
+            self.notifier.notify_questions(&self.ctx, events);
+            self.make_worktrees_ahead(lead);
+            self.merge_preview.schedule(events, self.clock.now());
+            for state in lead.live() {
+                if matches!(state.status, Status::Running | Status::Ending) {
+                    self.connect_worker(state.spec.number, state.attempt)?;
                 }
             }
-            self.voices.retain(|(phase, attempt), _| {
+            self.connections.retain(|(phase, attempt), _| {
                 lead.phases
                     .get(phase)
                     .is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
             });
-            self.confirm()?;
+            self.confirm_reports()?;
             let now = self.clock.now();
-            self.face.show(lead, events, now);
+            self.observer.show(lead, events, now);
         }
-        self.drawing.begin(lead, self.clock.now());
-        if self.first || !self.begin.is_empty() {
+        self.projection.start_if_due(lead, self.clock.now());
+        if self.is_first_read || !self.begin.is_empty() {
             return Ok(true);
         }
-        Ok(match lead.standing() {
-            Standing::Moving => true,
-            Standing::Done => false,
-            Standing::Waiting | Standing::Failed => {
-                // Workers that seemed stuck to an earlier lead are given time to say otherwise.
-                let is_new = self.clock.now() < self.taken_up + HEAR_OUT_MS;
+        Ok(match lead.status() {
+            RunStatus::Moving => true,
+            RunStatus::Done => false,
+            RunStatus::Waiting | RunStatus::Failed => {
+                // Workers that seemed stuck to an earlier lead get time to report activity.
+                let is_new = self.clock.now() < self.resumed_at + STUCK_GRACE_MS;
                 (self.stay || is_new && lead.live().next().is_some()) && self.interrupts == 0
             }
         })

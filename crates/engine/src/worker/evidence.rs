@@ -1,228 +1,231 @@
-//! Runs checks on commits and keeps what came of them, so that nothing is checked twice.
+//! Runs checks on the last commit and keeps the evidence, so that no code is checked twice.
 //!
-//! A check runs in the worktree when that holds nothing but the commit and what git ignores, else in
-//! a fresh checkout, which goes away afterwards. What passed is known by the code: all committed
-//! files but the planning files.
+//! A check runs in the worktree if that holds nothing but the commit, planning files and what git
+//! ignores. Otherwise it runs in a fresh checkout, which is removed afterwards. Evidence is keyed
+//! by the code digest: all committed files except the planning files.
 
 use std::path::{Path, PathBuf};
 
 use mow_core::hash;
 use mow_core::worker::{Evidence, Input};
 use mow_host::commit::{self, Paths};
-use mow_host::custody::holds;
-use mow_host::empty_dirs::{self, SetAside};
+use mow_host::empty_dirs::{self, RemovedEmptyDirs};
 use mow_host::git::NO_REPLACE_VARIABLE;
-use mow_host::scratch;
-use mow_host::shell::End;
+use mow_host::scratch_worktree;
+use mow_host::shell::ShellExit;
+use mow_host::tamper_detection::files_match_tree;
 use mow_store::disk;
 
-use super::custody::short;
-use super::desk::{Desk, Script, complaint};
-use super::task::one_line;
+use super::phase_workspace::PhaseWorkspace;
+use super::repository_guard::RepositoryGuard;
+use super::script::{self, ShellScript, describe_failure};
+use super::text::{one_line, short};
 use crate::EngineError;
 use crate::clock::Clock;
 
-/// Some checks to run.
-pub(super) struct Checks<'a> {
+/// Checks to run on the last commit.
+pub(super) struct CheckList<'a> {
     pub(super) commands: &'a [String],
-    /// How their logs are called.
+    /// The beginning of the checks' log names.
     pub(super) label: &'a str,
     pub(super) env: &'a [(&'a str, String)],
-    /// Whether a fresh checkout is needed in any case, and why.
-    pub(super) fresh: Option<&'a str>,
+    /// Why the checks need a fresh checkout in any case; `None` if the worktree may do.
+    pub(super) fresh_reason: Option<&'a str>,
 }
 
 /// Where checks run.
-enum Place {
+enum CheckLocation {
     /// The worktree, which holds nothing but the commit, the planning files and what git ignores.
-    Here(SetAside),
-    Elsewhere(Fresh),
+    /// Empty directories are set aside while the value lives.
+    Worktree(RemovedEmptyDirs),
+    Fresh(FreshCheckout),
 }
 
-impl Place {
-    fn fresh(&self) -> Option<&Path> {
+impl CheckLocation {
+    fn fresh_path(&self) -> Option<&Path> {
         match self {
-            Self::Here(_) => None,
-            Self::Elsewhere(fresh) => Some(&fresh.path),
+            Self::Worktree(_) => None,
+            Self::Fresh(checkout) => Some(&checkout.path),
         }
     }
 
-    /// Says what is different here from where the agent was, if anything is.
-    fn remark(&self, tip: &Tip, why: Option<&str>) -> String {
+    /// Says how this location differs from the agent's worktree, if it does.
+    fn remark(&self, tip: &CheckedCommit, fresh_reason: Option<&str>) -> String {
         match self {
-            Self::Here(aside) => match aside.paths().next_back().and_then(Path::file_name) {
+            Self::Worktree(aside) => match aside.paths().next_back().and_then(Path::file_name) {
                 Some(dir) => {
                     format!(" (without `{}`: no commit has an empty directory)", dir.display())
                 }
                 None => String::new(),
             },
-            Self::Elsewhere(_) => {
-                let why = why.unwrap_or("the worktree holds more than the commit");
-                format!(" (in a fresh checkout of {}: {why})", short(&tip.commit))
+            Self::Fresh(_) => {
+                let reason = fresh_reason.unwrap_or("the worktree holds more than the commit");
+                format!(" (in a fresh checkout of {}: {reason})", short(&tip.commit))
             }
         }
     }
 }
 
-/// A fresh checkout, which goes away with the value.
-struct Fresh {
+/// A temporary checkout of a commit, which is removed on drop.
+struct FreshCheckout {
     root: PathBuf,
     path: PathBuf,
 }
 
-impl Drop for Fresh {
+impl Drop for FreshCheckout {
     fn drop(&mut self) {
-        // What stays is removed before the next one is made.
-        scratch::remove(&self.root, &self.path).ok();
+        // If the removal fails, the next fresh checkout removes the rest before it begins.
+        scratch_worktree::remove(&self.root, &self.path).ok();
     }
 }
 
-/// What checks run on.
-struct Tip {
+/// The commit that checks run on.
+struct CheckedCommit {
     commit: String,
     tree: String,
+    /// See [`EvidenceChecker::code_digest`].
     code: String,
 }
 
-impl Desk {
-    /// Runs checks on the last commit; returns the first one that does not pass, and why.
-    pub(super) fn prove(&self, checks: &Checks<'_>) -> Result<Option<String>, EngineError> {
+/// Runs checks on the last commit and records evidence.
+#[derive(Clone, Copy)]
+pub(super) struct EvidenceChecker<'a> {
+    workspace: &'a PhaseWorkspace,
+    guard: RepositoryGuard<'a>,
+}
+
+impl<'a> EvidenceChecker<'a> {
+    pub(super) fn new(workspace: &'a PhaseWorkspace) -> Self {
+        Self { workspace, guard: RepositoryGuard::new(workspace) }
+    }
+
+    /// Runs checks up to the first one that fails; returns that check and why it failed.
+    pub(super) fn first_failure(
+        &self,
+        checks: &CheckList<'_>,
+    ) -> Result<Option<String>, EngineError> {
         let mut first = None;
-        for (check, gap) in self.prove_all(checks, true)? {
-            if let Some(gap) = gap {
-                first.get_or_insert(format!("its check `{}` failed, {gap}", one_line(&check)));
+        for (check, failure) in self.run_all(checks, true)? {
+            if let Some(failure) = failure {
+                first.get_or_insert(format!("its check `{}` failed, {failure}", one_line(&check)));
             }
         }
         Ok(first)
     }
 
-    /// Runs checks on the last commit; returns each with why it does not pass.
-    pub(super) fn prove_all(
+    /// Runs checks; returns each one with the reason if it failed.
+    pub(super) fn run_all(
         &self,
-        checks: &Checks<'_>,
-        until_first: bool,
+        checks: &CheckList<'_>,
+        until_failure: bool,
     ) -> Result<Vec<(String, Option<String>)>, EngineError> {
         let mut all = Vec::new();
         if checks.commands.is_empty() {
             return Ok(all);
         }
         let tip = self.tip()?;
-        let mut place = None;
+        let mut location = None;
         for (n, command) in checks.commands.iter().enumerate() {
-            let mut gap = None;
-            // The same code is not checked twice.
-            if !self.has_passed(&tip.code, command) {
-                let here = match place.take() {
-                    Some(place) => place,
-                    None => self.place(&tip, checks.fresh.is_some())?,
+            let mut failure = None;
+            // Code that has passed this check is not checked again.
+            if !self.workspace.trusted().has_passed(&tip.code, command) {
+                let current = match location.take() {
+                    Some(location) => location,
+                    None => self.prepare_location(&tip, checks.fresh_reason.is_some())?,
                 };
                 let label = format!("{}-{}", checks.label, n + 1);
-                let (said, here) = self.run_check(command, &tip, (&label, here), checks)?;
-                gap = said.map(|said| format!("{said}{}", here.remark(&tip, checks.fresh)));
-                place = Some(here);
+                let (reason, current) = self.run_check(command, &tip, (&label, current), checks)?;
+                let remark = |text| format!("{text}{}", current.remark(&tip, checks.fresh_reason));
+                failure = reason.map(remark);
+                location = Some(current);
             }
-            let is_gap = gap.is_some();
-            all.push((command.clone(), gap));
-            if self.stop.is_stopped() || (is_gap && until_first) {
+            let has_failed = failure.is_some();
+            all.push((command.clone(), failure));
+            if self.workspace.stop.is_stopped() || (has_failed && until_failure) {
                 break;
             }
         }
         Ok(all)
     }
 
-    /// Runs one check and writes down what came of it; returns why it does not pass, and where it ran.
+    /// Runs one check and records evidence; returns why it failed, and the location it ran in.
     ///
-    /// One that somebody has killed says nothing about the code, and is run once more: not on what it left.
+    /// A check that was killed proves nothing about the code. It runs once more, in a newly
+    /// prepared location, so that it does not see what the killed one left.
     fn run_check(
         &self,
         command: &str,
-        tip: &Tip,
-        (label, here): (&str, Place),
-        checks: &Checks<'_>,
-    ) -> Result<(Option<String>, Place), EngineError> {
-        let (gap, is_cut_off) = self.run_once(command, tip, (label, here.fresh()), checks.env)?;
-        if !is_cut_off || self.stop.is_stopped() {
-            return Ok((gap, here));
+        tip: &CheckedCommit,
+        (label, location): (&str, CheckLocation),
+        checks: &CheckList<'_>,
+    ) -> Result<(Option<String>, CheckLocation), EngineError> {
+        let top = location.fresh_path();
+        let (failure, was_killed) = self.run_once(command, tip, (label, top), checks.env)?;
+        if !was_killed || self.workspace.stop.is_stopped() {
+            return Ok((failure, location));
         }
-        drop(here);
-        let here = self.place(tip, checks.fresh.is_some())?;
+        drop(location);
+        let location = self.prepare_location(tip, checks.fresh_reason.is_some())?;
         let label = format!("{label}-again");
-        let (gap, _) = self.run_once(command, tip, (&label, here.fresh()), checks.env)?;
-        Ok((gap.map(|gap| format!("{gap} (it was killed before that, and run again)")), here))
+        let top = location.fresh_path();
+        let (failure, _) = self.run_once(command, tip, (&label, top), checks.env)?;
+        let again = |text| format!("{text} (it was killed before that, and run again)");
+        Ok((failure.map(again), location))
     }
 
-    /// Runs one check; returns why it does not pass, and whether somebody has killed it.
+    /// Runs one check once; returns why it failed, and whether it was killed from outside.
     fn run_once(
         &self,
         command: &str,
-        tip: &Tip,
+        tip: &CheckedCommit,
         (label, top): (&str, Option<&Path>),
         env: &[(&str, String)],
     ) -> Result<(Option<String>, bool), EngineError> {
-        // No check is about something that merely stands for what is committed.
+        let workspace = self.workspace;
+        // A replace ref could show the check other objects than those that are committed.
         let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
         let env = &[env, &own].concat();
-        let before = self.before()?;
-        let end =
-            self.shell(&Script { text: command, program: "sh", label, top, env, files: &[] })?;
-        // What agents wrote runs here, and may do no more than they may themselves.
-        if let Some(text) = self.meddled(&before)? {
+        let before = self.guard.snapshot()?;
+        let script = ShellScript { text: command, program: "sh", label, top, env, files: &[] };
+        let end = script::run(workspace, &script)?;
+        // Checks run code that agents wrote. The same rules hold for it as for the agents.
+        if let Some(text) = self.guard.git_tampering(&before)? {
             return Ok((Some(text), false));
         }
-        let printed = disk::read(&self.log(label))?.unwrap_or_default();
+        let printed = disk::read(&workspace.log_file(label))?.unwrap_or_default();
         let evidence = Evidence {
             commit: tip.commit.clone(),
             tree: tip.tree.clone(),
             code: tip.code.clone(),
             command: command.to_owned(),
-            exit: match end.end {
-                End::Exited(code) => Some(code),
+            exit: match end.exit {
+                ShellExit::Exited(code) => Some(code),
                 _ => None,
             },
             output: hash::hex(&printed),
             at: Clock::default().now(),
             fresh: top.is_some(),
-            seal: self.trust().seal_proof()?,
+            seal: workspace.trusted().next_evidence_seal()?,
         };
-        self.believe(&evidence);
+        workspace.trusted().accept_evidence(&evidence);
         failpoint::reach("evidence.seen");
-        self.tell(Input::Proved(evidence));
-        Ok((complaint(&end), end.end.is_cut_off()))
+        workspace.send(Input::CheckRan(evidence));
+        Ok((describe_failure(&end), end.exit.is_externally_killed()))
     }
 
-    /// Takes in evidence that a worker of this phase has sealed.
-    pub(super) fn believe(&self, evidence: &Evidence) {
-        if evidence.exit == Some(0) {
-            let key = (evidence.code.clone(), evidence.command.clone());
-            self.trust().passed.insert(key, evidence.clone());
-        }
-    }
-
-    fn has_passed(&self, code: &str, command: &str) -> bool {
-        self.trust().passed.contains_key(&(code.to_owned(), command.to_owned()))
-    }
-
-    /// Returns the newest evidence that commands have passed.
-    pub(super) fn evidence(&self, commands: &[String]) -> Vec<Evidence> {
-        let trust = self.trust();
-        let newest = commands.iter().map(|command| {
-            trust.passed.values().filter(|one| one.command == *command).max_by_key(|one| one.at)
-        });
-        newest.flatten().cloned().collect()
-    }
-
-    fn tip(&self) -> Result<Tip, EngineError> {
-        let names = self.git().run(&["rev-parse", "HEAD", "HEAD^{tree}"])?.text();
+    fn tip(&self) -> Result<CheckedCommit, EngineError> {
+        let names = self.workspace.git().run(&["rev-parse", "HEAD", "HEAD^{tree}"])?.text();
         let (commit, tree) = names.split_once('\n').unwrap_or((&names, ""));
-        Ok(Tip { commit: commit.to_owned(), tree: tree.to_owned(), code: self.code()? })
+        let (commit, tree) = (commit.to_owned(), tree.to_owned());
+        Ok(CheckedCommit { commit, tree, code: self.code_digest()? })
     }
 
-    /// Returns what stands for all committed files but the planning files.
-    pub(super) fn code(&self) -> Result<String, EngineError> {
-        let planning = self.planning_below_top();
+    /// Returns a digest of all committed files except the planning files.
+    pub(super) fn code_digest(&self) -> Result<String, EngineError> {
+        let planning = self.workspace.planning_below_top();
         let is_deep = planning.contains('/');
         let args: &[&str] = if is_deep { &["ls-tree", "-r", "HEAD"] } else { &["ls-tree", "HEAD"] };
-        let listing = self.git().run(args)?.text();
+        let listing = self.workspace.git().run(args)?.text();
         let code = listing.lines().filter(|line| {
             let path = line.split_once('\t').map_or("", |(_, path)| path);
             let rest = path.strip_prefix(&planning);
@@ -231,32 +234,39 @@ impl Desk {
         Ok(hash::hex(code.collect::<Vec<_>>().join("\n").as_bytes()))
     }
 
-    /// Returns whether all code is committed.
+    /// Returns whether all code in the worktree is committed.
     fn is_clean(&self) -> Result<bool, EngineError> {
-        let planning = self.planning_below_top();
-        if self.trust().index_doubted && !holds(&self.git(), "HEAD", &planning)? {
+        let (git, planning) = (self.workspace.git(), self.workspace.planning_below_top());
+        if self.workspace.trusted().index_doubted && !files_match_tree(&git, "HEAD", &planning)? {
             return Ok(false);
         }
-        if commit::is_clean(&self.git(), &Paths::AllBut(planning.clone())) == Some(true) {
+        if commit::is_clean(&git, &Paths::AllExcept(planning.clone())) == Some(true) {
             return Ok(true);
         }
-        let rest = format!(":(exclude,top){planning}");
+        let exclude = format!(":(exclude,top){planning}");
         let args = ["status", "--porcelain", "-z", "--ignore-submodules=none", "--", ":(top)"];
-        Ok(self.git().run(&[&args[..], &[&rest]].concat())?.stdout.is_empty())
+        Ok(git.run(&[&args[..], &[&exclude]].concat())?.stdout.is_empty())
     }
 
-    /// Returns where checks may run.
-    fn place(&self, tip: &Tip, fresh: bool) -> Result<Place, EngineError> {
-        if !fresh && self.is_clean()? {
-            let aside = empty_dirs::set_aside(&self.git(), &self.planning_below_top())?;
-            return Ok(Place::Here(aside));
+    /// Prepares the worktree for checks if it is clean, else a fresh checkout.
+    fn prepare_location(
+        &self,
+        tip: &CheckedCommit,
+        needs_fresh: bool,
+    ) -> Result<CheckLocation, EngineError> {
+        let workspace = self.workspace;
+        if !needs_fresh && self.is_clean()? {
+            let aside =
+                empty_dirs::remove_empty_dirs(&workspace.git(), &workspace.planning_below_top())?;
+            return Ok(CheckLocation::Worktree(aside));
         }
-        let path = self.site.home()?.path().join(format!("{}-fresh", self.padded()));
-        let fresh = Fresh { root: self.site.top().to_path_buf(), path };
-        // One that a killed worker left may hold what git ignores.
-        scratch::remove(&fresh.root, &fresh.path)?;
-        scratch::check_out(&fresh.root, &fresh.path, &tip.commit)
+        let ctx = &workspace.ctx;
+        let path = ctx.home()?.path().join(format!("{}-fresh", workspace.file_prefix()));
+        let checkout = FreshCheckout { root: ctx.top().to_path_buf(), path };
+        // A checkout that a killed worker left may hold files that git ignores.
+        scratch_worktree::remove(&checkout.root, &checkout.path)?;
+        scratch_worktree::check_out(&checkout.root, &checkout.path, &tip.commit)
             .map_err(|error| EngineError::Host(error.into()))?;
-        Ok(Place::Elsewhere(fresh))
+        Ok(CheckLocation::Fresh(checkout))
     }
 }

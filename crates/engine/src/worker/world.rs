@@ -1,108 +1,123 @@
-//! What a worker lives in: its journal, its inbox, and a thread for what it is doing.
+//! The surroundings of the worker's state machine: its journal, its inbox file, and one thread for
+//! each running effect.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use mow_core::report::Note;
+use mow_core::report::LeadMessage;
 use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
-use mow_host::life::Life;
-use mow_host::pulse::Sign;
-use mow_host::stop::Stop;
-use mow_store::journal::{Journal, Tail};
+use mow_host::life_lock::LifeLock;
+use mow_host::stop_signal::StopSignal;
+use mow_host::stuck_detector::ActivityChange;
+use mow_store::journal::{Journal, JournalReader};
 
-use super::desk::Desk;
+use super::perform::perform;
+use super::phase_workspace::PhaseWorkspace;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
-use crate::watch::{self, Bell, LOOK_EVERY};
+use crate::watch::{self, POLL_INTERVAL, WakeFlag};
 
-/// What wakes a worker.
-enum Wake {
-    /// A file changed.
-    Files,
-    /// An effect came to its end.
+/// What wakes the worker's event loop.
+enum Wakeup {
+    /// The inbox file changed.
+    InboxChanged,
+    /// An effect has finished.
     Finished(u64, Outcome),
-    /// An effect shows no sign of life, or does so again.
-    Sign(u64, Sign),
-    /// An effect that goes on has something to be written down.
+    /// An effect is stuck, or active again.
+    Activity(u64, ActivityChange),
+    /// A running effect has something to record.
     Learned(Input),
 }
 
 pub(super) struct WorkerWorld {
-    desk: Desk,
-    life: Life,
-    /// What stops each effect that is under way.
-    stops: BTreeMap<u64, Stop>,
+    workspace: PhaseWorkspace,
+    life: LifeLock,
+    /// The stop signals of running effects, by effect id.
+    stops: BTreeMap<u64, StopSignal>,
     journal: Journal,
-    inbox: Tail,
+    inbox: JournalReader,
+    /// The first input; `None` once it was taken.
     begin: Option<Input>,
     clock: Clock,
-    bell: Bell,
-    sender: Sender<Wake>,
-    receiver: Receiver<Wake>,
-    /// Since when the lead has not confirmed what it was told.
-    unheard_since: Option<u64>,
-    confirmed: u64,
-    noted: bool,
+    wake_flag: WakeFlag,
+    sender: Sender<Wakeup>,
+    receiver: Receiver<Wakeup>,
+    /// Since when the lead has not acknowledged the newest record, in milliseconds.
+    unacknowledged_since: Option<u64>,
+    /// The newest journal record that the lead has acknowledged.
+    acknowledged_seq: u64,
+    /// Whether the current silence of the lead has been noted.
+    silence_noted: bool,
 }
 
 impl WorkerWorld {
-    pub(super) fn new(desk: Desk, life: Life, journal: Journal, inbox: Tail, begin: Input) -> Self {
+    pub(super) fn new(
+        workspace: PhaseWorkspace,
+        life: LifeLock,
+        journal: Journal,
+        inbox: JournalReader,
+        begin: Input,
+    ) -> Self {
         let (sender, receiver) = mpsc::channel();
-        let bell = Bell::default();
-        let (own, wake) = (desk.inbox_name(), sender.clone());
-        let concerns = move |name: &str| name == own;
-        watch::watch(&[desk.site.run.path()], concerns, bell.clone(), move || {
-            wake.send(Wake::Files).is_ok()
+        let wake_flag = WakeFlag::default();
+        let (own, wake) = (workspace.inbox_file_name(), sender.clone());
+        let is_inbox = move |name: &str| name == own;
+        watch::watch_dirs(&[workspace.ctx.run.path()], is_inbox, wake_flag.clone(), move || {
+            wake.send(Wakeup::InboxChanged).is_ok()
         });
         let learned = sender.clone();
-        let voice = move |input| drop(learned.send(Wake::Learned(input)));
-        desk.voice.set(Box::new(voice)).ok();
+        let channel = move |input| drop(learned.send(Wakeup::Learned(input)));
+        workspace.channel.set(Box::new(channel)).ok();
         Self {
-            desk,
+            workspace,
             life,
             stops: BTreeMap::new(),
             journal,
             inbox,
             begin: Some(begin),
             clock: Clock::default(),
-            bell,
+            wake_flag,
             sender,
             receiver,
-            unheard_since: None,
-            confirmed: 0,
-            noted: false,
+            unacknowledged_since: None,
+            acknowledged_seq: 0,
+            silence_noted: false,
         }
     }
 
-    /// Reads what the lead says.
-    fn listen(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
-        self.bell.reset();
+    /// Reads the lead's messages from the inbox file.
+    fn read_inbox(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
+        self.wake_flag.reset();
         for record in self.inbox.poll()? {
-            match record.parse::<Note>()? {
-                Note::Through { seq } => self.confirmed = self.confirmed.max(seq),
-                note => inputs.push(Input::Told(note)),
+            match record.parse::<LeadMessage>()? {
+                LeadMessage::Through { seq } => {
+                    self.acknowledged_seq = self.acknowledged_seq.max(seq);
+                }
+                note => inputs.push(Input::FromLead(note)),
             }
         }
-        if self.confirmed >= self.journal.last_seq() {
-            (self.unheard_since, self.noted) = (None, false);
+        if self.acknowledged_seq >= self.journal.last_seq() {
+            (self.unacknowledged_since, self.silence_noted) = (None, false);
         }
         Ok(())
     }
 
     /// Notes, once, that the lead has been silent for too long.
-    fn complain(&mut self, inputs: &mut Vec<Input>) {
+    fn note_lead_silence(&mut self, inputs: &mut Vec<Input>) {
         let now = self.clock.now();
-        let patience = self.desk.ack_timeout_ms();
-        let Some(since) = self.unheard_since.filter(|since| now >= since + patience) else {
+        let timeout = self.workspace.ack_timeout_ms();
+        let since = self.unacknowledged_since.filter(|since| now >= since + timeout);
+        let Some(since) = since else {
             return;
         };
-        if !self.noted {
-            self.noted = true;
+        if !self.silence_noted {
+            self.silence_noted = true;
             let seconds = (now - since) / 1_000;
-            let text = format!("The lead has not answered for {seconds} s; going on without it.");
-            inputs.push(Input::Unheard { text });
+            let silence = format!("The lead has not answered for {seconds} s.");
+            let text = format!("{silence} The worker continues without it.");
+            inputs.push(Input::LeadSilent { text });
         }
     }
 }
@@ -118,38 +133,41 @@ impl World<Worker> for WorkerWorld {
         if let Some(begin) = self.begin.take() {
             return Ok(vec![begin]);
         }
-        self.life.beat();
+        self.life.record_heartbeat();
         let left = until.map(|until| until.saturating_sub(self.clock.now()));
-        let patience = left.map_or(LOOK_EVERY, |left| LOOK_EVERY.min(Duration::from_millis(left)));
+        let timeout =
+            left.map_or(POLL_INTERVAL, |left| POLL_INTERVAL.min(Duration::from_millis(left)));
         let mut inputs = Vec::new();
-        let mut next = match self.receiver.recv_timeout(patience) {
-            Ok(wake) => Some(wake),
+        let mut next = match self.receiver.recv_timeout(timeout) {
+            Ok(wakeup) => Some(wakeup),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => unreachable!("this world holds a sender"),
         };
-        while let Some(wake) = next {
-            match wake {
-                Wake::Finished(id, outcome) => {
+        while let Some(wakeup) = next {
+            match wakeup {
+                Wakeup::Finished(id, outcome) => {
                     self.stops.remove(&id);
                     inputs.push(Input::Finished { id, outcome });
                 }
-                Wake::Sign(id, Sign::Stuck(signs)) => {
+                Wakeup::Activity(id, ActivityChange::Stuck(signs)) => {
                     inputs.push(Input::Stuck { id, signs: signs.to_string() });
                 }
-                Wake::Sign(id, Sign::Moving) => inputs.push(Input::Moving { id }),
-                Wake::Learned(input) => inputs.push(input),
-                Wake::Files => {}
+                Wakeup::Activity(id, ActivityChange::Active) => {
+                    inputs.push(Input::ActiveAgain { id });
+                }
+                Wakeup::Learned(input) => inputs.push(input),
+                Wakeup::InboxChanged => {}
             }
             next = self.receiver.try_recv().ok();
         }
-        self.listen(&mut inputs)?;
-        self.complain(&mut inputs);
+        self.read_inbox(&mut inputs)?;
+        self.note_lead_silence(&mut inputs);
         Ok(inputs)
     }
 
     fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
         self.journal.append(now, events)?;
-        self.unheard_since.get_or_insert(now);
+        self.unacknowledged_since.get_or_insert(now);
         Ok(())
     }
 
@@ -159,27 +177,27 @@ impl World<Worker> for WorkerWorld {
         (id, effect): (u64, Effect),
     ) -> Result<(), EngineError> {
         if let Effect::Interrupt { of } = effect {
-            let meant = self.stops.iter().filter(|(id, _)| of.is_none_or(|of| of == **id));
-            meant.for_each(|(_, stop)| stop.stop());
+            let matching = self.stops.iter().filter(|(id, _)| of.is_none_or(|of| of == **id));
+            matching.for_each(|(_, stop)| stop.stop());
             return Ok(());
         }
-        let stop = Stop::new().map_err(EngineError::io("make a pipe"))?;
+        let stop = StopSignal::new().map_err(EngineError::io("make a pipe"))?;
         if id != Worker::UNNUMBERED {
             self.stops.insert(id, stop.clone());
         }
-        let (sender, signs) = (self.sender.clone(), self.sender.clone());
-        let desk = self.desk.with(stop, move |sign| {
-            signs.send(Wake::Sign(id, sign)).ok();
+        let (sender, activity_sender) = (self.sender.clone(), self.sender.clone());
+        let workspace = self.workspace.for_effect(stop, move |activity| {
+            activity_sender.send(Wakeup::Activity(id, activity)).ok();
         });
         let act = move || {
-            let outcome = desk.perform(id, &effect);
-            sender.send(Wake::Finished(id, outcome)).ok();
+            let outcome = perform(&workspace, id, &effect);
+            sender.send(Wakeup::Finished(id, outcome)).ok();
         };
         let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
         thread.map(drop).map_err(EngineError::io("start a thread"))
     }
 
-    fn settle(&mut self, worker: &Worker, _events: &[Event]) -> Result<bool, EngineError> {
-        Ok(!worker.ended)
+    fn finish_batch(&mut self, worker: &Worker, _events: &[Event]) -> Result<bool, EngineError> {
+        Ok(!worker.has_ended())
     }
 }

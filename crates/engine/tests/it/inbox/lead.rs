@@ -1,13 +1,15 @@
-//! A lead in the real loop with real journals. What it wants done is done at once: a worker asks what
-//! is not answered and parks, or it is complete. It looks before it acts, as everybody does.
+//! A lead process in the real loop with real journals, whose effects are carried out at once.
+//!
+//! A worker asks the questions without an answer and parks, or it is complete. Every effect checks
+//! first whether it is done already.
 
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mow_core::item::{Ask, ItemKind};
+use mow_core::inbox::{InboxQuestion, QuestionKind};
 use mow_core::lead::{
-    Command, Effect, Event, Input, Lead, Outcome, PhaseSpec, Scope, Settings, Status,
+    Command, Effect, Event, Input, Lead, Outcome, PhaseSpec, RunScope, Settings, Status,
 };
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, Report};
@@ -15,39 +17,39 @@ use mow_core::worker;
 use mow_engine::clock::Clock;
 use mow_engine::drive::{World, drive};
 use mow_engine::lead as engine;
-use mow_store::journal::{Journal, Tail};
+use mow_store::journal::{Journal, JournalReader};
 use mow_store::run_files::RunDir;
 
-use super::{OF_A_PHASE, PATIENCE, phases, question};
+use super::{QUESTIONS_PER_PHASE, WAIT_MAX, phases, question};
 
-/// How long it waits for more people before it looks again.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How often the lead polls for answers.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 type Key = (PhaseNumber, u32);
 
-struct Hall<'a> {
+struct InstantLead<'a> {
     run: &'a RunDir,
     journal: Journal,
-    commands: Tail,
-    /// The journals of workers that are listened to.
-    voices: BTreeMap<Key, Tail>,
+    commands: JournalReader,
+    /// The journals of the workers that the lead reads.
+    voices: BTreeMap<Key, JournalReader>,
     inputs: Vec<Input>,
     clock: Clock,
     ends: Instant,
 }
 
 pub(super) fn lead(run: &RunDir) {
-    let (mut lead, _) = engine::load(run).unwrap_or_default();
+    let (mut lead, _) = engine::load_run(run).unwrap_or_default();
     let (journal, records) = Journal::open(&run.journal(), &run.header()).unwrap();
-    let clock = Clock::from(records.last().map_or(0, |record| record.at));
-    let mut hall = Hall {
+    let clock = Clock::not_before(records.last().map_or(0, |record| record.at));
+    let mut hall = InstantLead {
         run,
         journal,
-        commands: Tail::new(&run.commands()),
+        commands: JournalReader::new(&run.commands()),
         voices: BTreeMap::new(),
         inputs: Vec::new(),
         clock,
-        ends: Instant::now() + PATIENCE,
+        ends: Instant::now() + WAIT_MAX,
     };
     if lead.run.is_empty() {
         let (target, tip) = ("main".to_owned(), "m0".to_owned());
@@ -61,14 +63,14 @@ pub(super) fn lead(run: &RunDir) {
         stagger_ms: 0,
         ..Settings::default()
     };
-    hall.inputs.push(Input::TakeUp { settings });
+    hall.inputs.push(Input::LeadStarted { settings });
     hall.inputs
-        .push(Input::Roadmap { scope: Scope::All, phases: (1..=phases()).map(spec).collect() });
+        .push(Input::Roadmap { scope: RunScope::All, phases: (1..=phases()).map(spec).collect() });
     for track in lead.live().filter(|t| matches!(t.status, Status::Running | Status::Ending)) {
-        hall.listen((track.spec.number, track.attempt));
+        hall.open_journal((track.spec.number, track.attempt));
     }
-    for (id, effect) in lead.open.clone() {
-        hall.act(id, &effect);
+    for (id, effect) in lead.effects.open.clone() {
+        hall.run_effect(id, &effect);
     }
     drive(&mut lead, &mut hall).unwrap();
 }
@@ -84,21 +86,21 @@ fn spec(n: u32) -> PhaseSpec {
     }
 }
 
-impl Hall<'_> {
-    fn listen(&mut self, (phase, attempt): Key) {
+impl InstantLead<'_> {
+    fn open_journal(&mut self, (phase, attempt): Key) {
         let path = self.run.worker_journal(&phase, attempt);
-        self.voices.entry((phase, attempt)).or_insert_with(|| Tail::new(&path));
+        self.voices.entry((phase, attempt)).or_insert_with(|| JournalReader::new(&path));
     }
 
-    fn act(&mut self, id: u64, effect: &Effect) {
+    fn run_effect(&mut self, id: u64, effect: &Effect) {
         let outcome = match effect {
             Effect::Prepare { base, .. } => Outcome::Prepared { base: base.clone() },
             Effect::Start { brief } => {
-                self.work(brief);
-                self.listen((brief.phase, brief.attempt));
+                self.run_worker(brief);
+                self.open_journal((brief.phase, brief.attempt));
                 Outcome::Done
             }
-            Effect::Merge { commit, .. } | Effect::Close { commit, .. } => {
+            Effect::Merge { commit, .. } | Effect::CommitPlanningFiles { commit, .. } => {
                 Outcome::Merged { commit: commit.clone(), note: String::new() }
             }
             _ => Outcome::Done,
@@ -106,8 +108,9 @@ impl Hall<'_> {
         self.inputs.push(Input::Finished { id, outcome });
     }
 
-    /// Is a worker: it asks what nobody has answered, or is complete. What died stays as it is.
-    fn work(&self, brief: &Brief) {
+    /// Acts as a worker: asks the questions without an answer, or reports completion. Does not
+    /// continue the journal of an attempt that died.
+    fn run_worker(&self, brief: &Brief) {
         let (phase, attempt) = (brief.phase, brief.attempt);
         let header = self.run.worker_header(&phase, attempt);
         let path = self.run.worker_journal(&phase, attempt);
@@ -115,13 +118,13 @@ impl Hall<'_> {
         if !records.is_empty() {
             return;
         }
-        let ask = |key: String| Ask {
+        let ask = |key: String| InboxQuestion {
             question: format!("{key}?"),
             key,
-            kind: ItemKind::Question,
+            kind: QuestionKind::Question,
             choices: Vec::new(),
         };
-        let keys = (1..=OF_A_PHASE).map(|n| question(phase, n));
+        let keys = (1..=QUESTIONS_PER_PHASE).map(|n| question(phase, n));
         let is_open = |key: &String| brief.answers.iter().all(|answer| answer.key != *key);
         let open: Vec<_> = keys.filter(is_open).collect();
         let last = match open.as_slice() {
@@ -132,13 +135,13 @@ impl Hall<'_> {
         let reports = asks.chain([last]).map(worker::Event::Reported);
         let events: Vec<_> =
             [worker::Event::Briefed { brief: brief.clone() }].into_iter().chain(reports).collect();
-        // In several writes, so that it can die in the middle.
+        // Several writes, so that a kill can come in the middle.
         for part in events.chunks(40) {
             journal.append(self.clock.now(), part).unwrap();
         }
     }
 
-    fn look(&mut self) {
+    fn read_reports(&mut self) {
         for record in self.commands.poll().unwrap() {
             let command: Command = record.parse().unwrap();
             self.inputs.push(Input::Command { seq: record.seq, command });
@@ -150,13 +153,13 @@ impl Hall<'_> {
                     self.inputs.push(Input::Report { phase, attempt, seq, report });
                 }
             }
-            // Its worker did all it will do, or died with the lead before.
-            self.inputs.push(Input::Gone { phase, attempt });
+            // The worker has done its work, or died with the earlier lead.
+            self.inputs.push(Input::WorkerExited { phase, attempt });
         }
     }
 }
 
-impl World<Lead> for Hall<'_> {
+impl World<Lead> for InstantLead<'_> {
     type Error = String;
 
     fn now(&mut self) -> u64 {
@@ -165,16 +168,16 @@ impl World<Lead> for Hall<'_> {
 
     fn wait(&mut self, lead: &Lead, _: Option<u64>) -> Result<Vec<Input>, String> {
         while self.inputs.is_empty() {
-            // A worker is heard once the lead knows that it was started.
+            // Reports of a worker are read once the lead knows that it was started.
             let is_heard = |key: &Key| lead.phases[&key.0].status != Status::Starting;
             if self.voices.keys().all(is_heard) {
-                self.look();
+                self.read_reports();
             }
             if self.inputs.is_empty() {
                 if Instant::now() > self.ends {
-                    return Err(format!("it waits in vain: {:?}", lead.standing()));
+                    return Err(format!("it waits in vain: {:?}", lead.status()));
                 }
-                thread::sleep(LOOK_EVERY);
+                thread::sleep(POLL_INTERVAL);
             }
         }
         Ok(std::mem::take(&mut self.inputs))
@@ -186,11 +189,11 @@ impl World<Lead> for Hall<'_> {
     }
 
     fn release(&mut self, _: &Lead, (id, effect): (u64, Effect)) -> Result<(), String> {
-        self.act(id, &effect);
+        self.run_effect(id, &effect);
         Ok(())
     }
 
-    fn settle(&mut self, lead: &Lead, _: &[Event]) -> Result<bool, String> {
-        Ok(!(lead.is_over() && lead.closed && lead.open.is_empty()))
+    fn finish_batch(&mut self, lead: &Lead, _: &[Event]) -> Result<bool, String> {
+        Ok(!(lead.is_over() && lead.target.is_closed && lead.effects.open.is_empty()))
     }
 }

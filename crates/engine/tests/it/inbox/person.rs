@@ -1,4 +1,4 @@
-//! Somebody who answers all questions, in an order of their own, and says which answers counted.
+//! A person process: answers all questions in its own order, and prints which answers counted.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -6,43 +6,43 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mow_core::lead::Lead;
-use mow_engine::lead::{self as engine, Answers};
+use mow_engine::lead::{self as engine, AnswerQueue};
 use mow_store::run_files::RunDir;
-use mow_testkit::dice::Dice;
+use mow_testkit::seeded_rng::SeededRng;
 
-use super::{LOST, OF_A_PHASE, PATIENCE, WON, phases};
+use super::{LOST, QUESTIONS_PER_PHASE, WAIT_MAX, WON, phases};
 
 pub(super) fn answer_all(run: &RunDir, name: &str) {
     let began = Instant::now();
-    let all = usize::try_from(phases() * OF_A_PHASE).unwrap();
-    let mut dice = Dice::new(name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
+    let all = usize::try_from(phases() * QUESTIONS_PER_PHASE).unwrap();
+    let mut rng = SeededRng::new(name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
     let mut seen = BTreeSet::new();
     loop {
-        let lead = engine::load(run).map(|(lead, _)| lead).unwrap_or_default();
-        // A worker that died has not put all its questions; the next one puts the rest when these
+        let lead = engine::load_run(run).map(|(lead, _)| lead).unwrap_or_default();
+        // A worker that died has not asked all its questions; the next one asks the rest when these
         // are answered.
-        let new = lead.open_items().map(|item| item.id).filter(|id| seen.insert(*id));
+        let new = lead.inbox.open().map(|item| item.id).filter(|id| seen.insert(*id));
         let mut open: Vec<_> = new.collect();
-        // Others answer in another order, so that all meet everywhere.
+        // Each person has another order, so that they compete for every question.
         for at in (1..open.len()).rev() {
-            open.swap(at, usize::try_from(dice.below(at as u64 + 1)).unwrap());
+            open.swap(at, usize::try_from(rng.below(at as u64 + 1)).unwrap());
         }
         if !open.is_empty() {
             answer(run, &lead, &open, name);
-        } else if lead.items.len() >= all {
+        } else if lead.inbox.items.len() >= all {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "there are only {} questions", lead.items.len());
+        assert!(began.elapsed() < WAIT_MAX, "there are only {} questions", lead.inbox.items.len());
         thread::sleep(Duration::from_millis(50));
     }
 }
 
 fn answer(run: &RunDir, lead: &Lead, open: &[u32], name: &str) {
-    let mut answers = Answers::open(run, lead).unwrap();
+    let mut answers = AnswerQueue::open(run, lead).unwrap();
     let mut out = std::io::stdout().lock();
     for item in open {
         let text = format!("{name}-{item}");
-        let line = match answers.give(*item, &text).unwrap() {
+        let line = match answers.submit(*item, &text).unwrap() {
             Ok(_) => format!("\n{WON}{item} {text}\n"),
             Err(given) => format!("\n{LOST}{item} {given}\n"),
         };

@@ -1,4 +1,4 @@
-//! What must hold after every batch of the lead, whatever happened before.
+//! Checks the invariants of the lead after every batch.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,29 @@ use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
 
 use super::agents::REST_MAX;
-use super::fleet::Key;
+use super::worker_processes::Key;
 
-/// What the lead has written down so far, followed event by event.
+/// The state that follows from the recorded events, to check each new event against.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    /// The lead that the journal gives.
+pub(crate) struct RunInvariants {
+    /// The lead as replayed from its journal.
     pub(crate) lead: Lead,
-    /// Phases that are done and not merged yet.
+    /// Phases that are complete and not merged yet.
     pub(crate) unmerged: BTreeSet<PhaseNumber>,
     reported: BTreeSet<(Key, u64)>,
     commands: u64,
     keys: BTreeSet<String>,
-    /// Why nothing may be started before a person has decided.
+    /// Why nothing may start before a person has decided.
     stopped: Option<&'static str>,
-    /// Until when nothing may be started.
+    /// The time before which nothing may start.
     not_before: u64,
 }
 
-impl Ledger {
-    /// Takes in one event, as it was read back from the journal.
-    pub(crate) fn take_in(&mut self, event: &Event, at: u64) -> Result<(), String> {
+impl RunInvariants {
+    /// Checks and applies one event, as it was read back from the journal.
+    pub(crate) fn apply_checked(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
-            Event::Moved { phase, to, attempt, .. } => {
+            Event::StatusChanged { phase, to, attempt, .. } => {
                 self.check_move(*phase, *to, *attempt)?;
                 match to {
                     Status::Complete | Status::Merging => self.unmerged.insert(*phase),
@@ -53,19 +53,20 @@ impl Ledger {
                 self.commands = *seq;
             }
             Event::Asked { item } => {
-                let is_new = !self.lead.items.contains_key(&item.id);
+                let is_new = !self.lead.inbox.items.contains_key(&item.id);
                 if !is_new || !self.keys.insert(item.ask.key.clone()) {
                     return Err(format!("question {} was put twice: {}", item.id, item.ask.key));
                 }
             }
-            Event::Answered { item, .. } if self.lead.items[item].answer.is_some() => {
+            Event::Answered { item, .. } if self.lead.inbox.items[item].answer.is_some() => {
                 return Err(format!("question {item} was answered twice"));
             }
             Event::Withdrawn { item } => {
-                self.keys.remove(&self.lead.items[item].ask.key);
+                self.keys.remove(&self.lead.inbox.items[item].ask.key);
             }
             Event::Intended { effect: Effect::Merge { phase, .. }, .. } => {
-                let other = self.lead.open.values().find(|e| matches!(e, Effect::Merge { .. }));
+                let other =
+                    self.lead.effects.open.values().find(|e| matches!(e, Effect::Merge { .. }));
                 if other.is_some() {
                     return Err(format!("phase {phase} is merged while another merge is open"));
                 }
@@ -76,7 +77,7 @@ impl Ledger {
         self.lead.check(event)?;
         self.lead.apply(event, at);
         let longest = at + REST_MAX;
-        match self.lead.not_before {
+        match self.lead.starts.not_before {
             Some(until) if until > longest.max(self.not_before) => {
                 Err(format!("nothing is started for {} ms", until - at))
             }
@@ -84,7 +85,7 @@ impl Ledger {
         }
     }
 
-    /// Checks that nobody is started whom agents or money keep from work.
+    /// Checks that no worker starts while agents are denied, throttled, or the budget is used up.
     fn check_start(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
             Event::Reported { report: Report::Throttled { until, .. }, .. } => {
@@ -126,18 +127,18 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns whether the lead counts on an attempt.
+    /// Returns whether an attempt is the live one of its phase.
     pub(crate) fn is_live(&self, (phase, attempt): Key) -> bool {
         let track = self.lead.phases.get(&phase);
         track.is_some_and(|track| track.attempt == attempt && track.status.holds_slot())
     }
 
-    /// Returns whether a record was read.
-    pub(crate) fn has_heard(&self, key: Key, seq: u64) -> bool {
+    /// Returns whether the lead has read a record of a worker.
+    pub(crate) fn has_read(&self, key: Key, seq: u64) -> bool {
         self.reported.contains(&(key, seq))
     }
 
-    /// Compares a lead with its journal, and its lists with its phases.
+    /// Compares a lead with the replay of its journal, and its indexes with its phases.
     pub(crate) fn check(&self, lead: &Lead) -> Result<(), String> {
         if self.lead != *lead {
             return Err("the journal gives another lead".to_owned());

@@ -1,93 +1,95 @@
-//! What a simulated phase has on its disk: it outlives every worker of the phase.
+//! The simulated worktree of a phase: documents and commits, which outlive every worker.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mow_core::file_scope;
 use mow_core::stage::{Gates, Stage};
-use mow_core::touch;
-use mow_core::worker::{Effect, Found, FoundPlan, FoundTask, Outcome, Role, Settings, Verdict};
-use mow_testkit::dice::Dice;
+use mow_core::worker::{
+    Effect, Outcome, PhaseSnapshot, PlanSnapshot, Role, Settings, TaskSnapshot, Verdict,
+};
+use mow_testkit::seeded_rng::SeededRng;
 
 use super::agents::Sessions;
 
 /// A task, by its plan and its number.
 type Task = (String, usize);
 
-/// The files and commits of a phase, and what is still to go wrong in it.
+/// The files and commits of a phase, and the faults that are still to come in it.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
-    /// What a look finds, but for what follows from commits.
-    found: Found,
-    /// The plans that are there once somebody writes them.
-    unwritten: Vec<FoundPlan>,
+    /// The snapshot that a worker takes, without what follows from commits.
+    found: PhaseSnapshot,
+    /// The plans that the planner will write.
+    unwritten: Vec<PlanSnapshot>,
     /// Tasks that leave nothing to commit.
     empty: BTreeSet<Task>,
     /// How often a task still meets a blocker.
     blocked: BTreeMap<Task, u32>,
-    /// How often something still does not work.
+    /// How many more effects fail.
     stumbles: u64,
-    /// How often a checker is still not content.
+    /// How many more reviews or verifications find problems.
     refusals: u64,
     /// How often each task was committed.
     commits: BTreeMap<Task, u32>,
-    /// Tasks that were committed beside other plans and not checked since.
+    /// Tasks that were committed while plans ran in parallel, and not checked since.
     unchecked: BTreeSet<Task>,
     /// Plans of which a task was undone.
     undone: BTreeSet<String>,
     /// How often each plan was closed.
     closings: BTreeMap<String, u32>,
-    /// How often the phase got another last commit.
+    /// How many commits the branch of the phase has.
     heads: u32,
     is_closed: bool,
-    /// What must not have happened.
+    /// A violation of an invariant.
     broken: Option<String>,
-    /// What was there when a look-ahead began: context, research, and whether there were plans.
+    /// What existed when a look-ahead began: context, research, plans.
     before: (bool, bool, bool),
-    /// What its agents remember.
+    /// The sessions of its agents.
     pub(crate) sessions: Sessions,
-    /// What it may cost.
-    pub(crate) purse: Option<u64>,
+    /// The budget of the phase, in micro-dollars.
+    pub(crate) budget: Option<u64>,
 }
 
 impl Disk {
-    /// Thinks up a phase with the given number of things that go wrong.
-    pub(crate) fn roll(dice: &mut Dice, troubles: u64) -> Self {
+    /// Generates a phase with a number of faults.
+    pub(crate) fn roll(rng: &mut SeededRng, troubles: u64) -> Self {
         let mut disk = Self { stumbles: troubles, refusals: troubles.min(2), ..Self::default() };
-        disk.found.settings = roll_settings(dice, troubles);
-        disk.found.context = dice.below(3) > 0;
-        disk.found.skip_discuss = dice.below(2) == 0;
-        disk.sessions.rounds = dice.below(3);
-        disk.purse = (troubles > 0 && dice.below(4) == 0).then(|| dice.below(3_000));
-        disk.found.criteria = (0..dice.below(2)).map(|n| format!("criterion {n}")).collect();
-        let plans = 1 + dice.below(4);
+        disk.found.settings = roll_settings(rng, troubles);
+        disk.found.context = rng.below(3) > 0;
+        disk.found.skip_discuss = rng.below(2) == 0;
+        disk.sessions.rounds = rng.below(3);
+        disk.budget = (troubles > 0 && rng.below(4) == 0).then(|| rng.below(3_000));
+        disk.found.criteria = (0..rng.below(2)).map(|n| format!("criterion {n}")).collect();
+        let plans = 1 + rng.below(4);
         for n in 1..=plans {
-            let plan = disk.roll_plan(dice, n, troubles);
+            let plan = disk.roll_plan(rng, n, troubles);
             disk.unwritten.push(plan);
         }
-        if dice.below(2) == 0 {
+        if rng.below(2) == 0 {
             disk.write_plans();
         }
         disk
     }
 
-    fn roll_plan(&mut self, dice: &mut Dice, n: u64, troubles: u64) -> FoundPlan {
+    fn roll_plan(&mut self, rng: &mut SeededRng, n: u64, troubles: u64) -> PlanSnapshot {
         let id = format!("p{n}");
-        let count = 1 + usize::try_from(dice.below(3)).unwrap();
-        let mut plan = FoundPlan {
+        let count = 1 + usize::try_from(rng.below(3)).unwrap();
+        let mut plan = PlanSnapshot {
             id: id.clone(),
             wave: 1 + u32::try_from(n / 3).unwrap(),
-            files: (0..dice.below(3)).map(|_| format!("src/{}", dice.below(6))).collect(),
-            ..FoundPlan::default()
+            files: (0..rng.below(3)).map(|_| format!("src/{}", rng.below(6))).collect(),
+            ..PlanSnapshot::default()
         };
-        if dice.below(3) == 0 {
+        if rng.below(3) == 0 {
             let pool = ["a/x", "a/y", "./a/", "b", "c/**", "c/d/e", "f"];
-            plan.files.push(pool[usize::try_from(dice.below(7)).unwrap()].to_owned());
+            plan.files.push(pool[usize::try_from(rng.below(7)).unwrap()].to_owned());
         }
-        if n > 1 && dice.below(3) == 0 {
+        if n > 1 && rng.below(3) == 0 {
             plan.depends_on.push(format!("p{}", n - 1));
         }
         for at in 1..=count {
-            let mut task = FoundTask { name: format!("t{at}"), ..FoundTask::default() };
-            match dice.below(12) {
+            let mut task = TaskSnapshot { name: format!("t{at}"), ..TaskSnapshot::default() };
+            match rng.below(12) {
                 0 => {
                     task.question = Some("Is it well?".to_owned());
                     task.choices = vec!["approved".to_owned(), "rejected".to_owned()];
@@ -105,31 +107,33 @@ impl Disk {
         plan
     }
 
-    /// Writes the plans, as a planner does or a person.
+    /// Writes the plans, as a planner or a person does.
     pub(crate) fn write_plans(&mut self) {
         self.found.plans.append(&mut self.unwritten);
     }
 
-    /// Thinks up a phase of one task whose research and plan somebody has to do, without trouble.
+    /// Returns a phase of one task without faults, whose research and plan are still to be done.
     pub(crate) fn plain() -> Self {
         let mut disk = Self::default();
         disk.found.context = true;
         let (research, verifier) = (true, false);
         let roles = BTreeSet::from([Role::Researcher, Role::Planner, Role::Executor]);
         disk.found.settings = Settings { research, verifier, roles, ..Settings::default() };
-        let tasks = vec![FoundTask::default()];
-        disk.unwritten = vec![FoundPlan { id: "p1".to_owned(), tasks, ..FoundPlan::default() }];
+        let tasks = vec![TaskSnapshot::default()];
+        disk.unwritten =
+            vec![PlanSnapshot { id: "p1".to_owned(), tasks, ..PlanSnapshot::default() }];
         disk
     }
 
     /// Returns the files that the plans change.
     pub(crate) fn files(&self) -> Vec<String> {
-        touch::normalized(self.found.plans.iter().flat_map(|plan| &plan.files))
+        file_scope::normalized(self.found.plans.iter().flat_map(|plan| &plan.files))
     }
 
-    /// Returns what a roadmap says beside it: the files, and the stages that can be done ahead.
+    /// Returns what the planning files say: the files of the plans, and the stages for a
+    /// look-ahead.
     pub(crate) fn facts(&self) -> (Option<Vec<String>>, Vec<Stage>) {
-        let Found { settings, context, skip_discuss, research, plans, .. } = &self.found;
+        let PhaseSnapshot { settings, context, skip_discuss, research, plans, .. } = &self.found;
         let has = |role| settings.roles.contains(&role);
         let mut ahead = Vec::new();
         if !context && !skip_discuss {
@@ -144,14 +148,14 @@ impl Disk {
         ((!plans.is_empty()).then(|| self.files()), ahead)
     }
 
-    /// Keeps in mind what is there before a look-ahead.
+    /// Remembers what exists before a look-ahead.
     pub(crate) fn look_ahead(&mut self) {
-        let Found { context, research, plans, .. } = &self.found;
+        let PhaseSnapshot { context, research, plans, .. } = &self.found;
         self.before = (*context, *research, !plans.is_empty());
     }
 
-    /// Puts aside what a look-ahead left of stages that are not complete.
-    pub(crate) fn gather(&mut self, through: Option<Stage>) {
+    /// Removes the documents of a look-ahead that belong to incomplete stages.
+    pub(crate) fn collect_look_ahead(&mut self, through: Option<Stage>) {
         let keeps = |stage| through >= Some(stage);
         self.found.context &= self.before.0 || keeps(Stage::Discuss);
         self.found.research &= self.before.1 || keeps(Stage::Research);
@@ -161,22 +165,22 @@ impl Disk {
         self.look_ahead();
     }
 
-    /// Does what a worker wants.
-    pub(crate) fn perform(&mut self, effect: &Effect, dice: &mut Dice) -> Outcome {
+    /// Carries out an effect of a worker.
+    pub(crate) fn run_effect(&mut self, effect: &Effect, rng: &mut SeededRng) -> Outcome {
         let is_fragile = !matches!(effect, Effect::Checkpoint { .. } | Effect::NoteStatus { .. });
-        if is_fragile && self.stumbles > 0 && dice.below(8) == 0 {
+        if is_fragile && self.stumbles > 0 && rng.below(8) == 0 {
             self.stumbles -= 1;
             return Outcome::Failed { reason: "it stumbled".to_owned() };
         }
         match effect {
-            Effect::Look => Outcome::Found { found: self.look() },
+            Effect::Inspect => Outcome::Inspected { found: self.look() },
             Effect::WriteContext { .. } => {
                 self.found.context = true;
                 Outcome::Done
             }
-            Effect::RunRole { role, .. } => self.play(*role, dice),
-            Effect::RunTask { plan, task, beside } => self.run(&(plan.clone(), *task), *beside),
-            Effect::CheckPlan { plan } => self.check(plan, dice),
+            Effect::RunRole { role, .. } => self.play(*role, rng),
+            Effect::RunTask { plan, task, parallel } => self.run(&(plan.clone(), *task), *parallel),
+            Effect::CheckPlan { plan } => self.check(plan, rng),
             Effect::ClosePlan { plan, .. } => {
                 if self.unchecked.iter().any(|(of, _)| of == plan) {
                     self.broken = Some(format!("plan {plan} is closed and not checked"));
@@ -192,13 +196,13 @@ impl Disk {
             Effect::Freeze
             | Effect::Checkpoint { .. }
             | Effect::NoteStatus { .. }
-            | Effect::Clear { .. }
-            | Effect::Gather { .. }
+            | Effect::PrepareParallel { .. }
+            | Effect::CheckFileScopes { .. }
             | Effect::Interrupt { .. } => Outcome::Done,
         }
     }
 
-    fn look(&self) -> Found {
+    fn look(&self) -> PhaseSnapshot {
         let mut found = self.found.clone();
         for plan in &mut found.plans {
             plan.done = self.closings.contains_key(&plan.id);
@@ -210,13 +214,13 @@ impl Disk {
         found
     }
 
-    fn play(&mut self, role: Role, dice: &mut Dice) -> Outcome {
+    fn play(&mut self, role: Role, rng: &mut SeededRng) -> Outcome {
         let gaps = |text: &str| Verdict::Gaps { text: text.to_owned() };
         match role {
             Role::Researcher => self.found.research = true,
             Role::Planner => self.write_plans(),
             Role::PlanChecker | Role::Verifier => {
-                let is_content = self.refusals == 0 || dice.below(2) == 0;
+                let is_content = self.refusals == 0 || rng.below(2) == 0;
                 self.refusals -= u64::from(!is_content);
                 let verdict = if is_content { Verdict::Passed } else { gaps("not yet") };
                 if role == Role::Verifier {
@@ -235,15 +239,15 @@ impl Disk {
         plan.map_or(&[], |plan| &plan.files)
     }
 
-    /// Checks a plan; what does not pass is undone.
-    fn check(&mut self, plan: &str, dice: &mut Dice) -> Outcome {
+    /// Checks a plan; undoes tasks that fail.
+    fn check(&mut self, plan: &str, rng: &mut SeededRng) -> Outcome {
         let count = self.found.plans.iter().find(|p| p.id == plan).map_or(1, |p| p.tasks.len());
-        if self.stumbles == 0 || dice.below(3) > 0 {
+        if self.stumbles == 0 || rng.below(3) > 0 {
             self.unchecked.retain(|(of, _)| of != plan);
             return Outcome::Done;
         }
         self.stumbles -= 1;
-        let task = 1 + usize::try_from(dice.below(count as u64)).unwrap();
+        let task = 1 + usize::try_from(rng.below(count as u64)).unwrap();
         let is_undone = |(of, at): &Task| of == plan && *at >= task;
         self.commits.retain(|key, _| !is_undone(key));
         self.unchecked.retain(|key| !is_undone(key));
@@ -252,7 +256,7 @@ impl Disk {
         Outcome::Undone { task, reason: "it does not pass".to_owned() }
     }
 
-    fn run(&mut self, task: &Task, beside: bool) -> Outcome {
+    fn run(&mut self, task: &Task, parallel: bool) -> Outcome {
         if let Some(times) = self.blocked.get_mut(task).filter(|times| **times > 0) {
             *times -= 1;
             return Outcome::Blocked { text: "which one?".to_owned() };
@@ -261,7 +265,7 @@ impl Disk {
             return Outcome::Committed { commit: None };
         }
         *self.commits.entry(task.clone()).or_default() += 1;
-        if beside {
+        if parallel {
             self.unchecked.insert(task.clone());
         }
         self.commit()
@@ -276,12 +280,12 @@ impl Disk {
         Outcome::Committed { commit: Some(self.head()) }
     }
 
-    /// Names the last commit of the phase.
+    /// Returns the name of the last commit of the phase.
     pub(crate) fn head(&self) -> String {
         format!("h{}", self.heads)
     }
 
-    /// Finds what was committed twice.
+    /// Fails if a task or a closing was committed twice.
     pub(crate) fn check_once(&self) -> Result<(), String> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
@@ -295,7 +299,7 @@ impl Disk {
         }
     }
 
-    /// Finds what is missing in a phase that says it is complete.
+    /// Fails if something is missing in a phase that is reported as complete.
     pub(crate) fn check_complete(&self) -> Result<(), String> {
         self.check_once()?;
         if !self.is_closed || self.found.plans.is_empty() {
@@ -317,24 +321,24 @@ impl Disk {
     }
 }
 
-fn roll_settings(dice: &mut Dice, troubles: u64) -> Settings {
+fn roll_settings(rng: &mut SeededRng, troubles: u64) -> Settings {
     let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
     for role in [Role::Discusser, Role::Researcher, Role::Planner, Role::PlanChecker] {
-        if dice.below(2) == 0 {
+        if rng.below(2) == 0 {
             roles.insert(role);
         }
     }
     let gates = [Gates::None, Gates::None, Gates::BeforeExecute, Gates::EveryStage];
     Settings {
-        research: dice.below(2) == 0,
-        plan_check: dice.below(2) == 0,
-        verifier: dice.below(2) == 0,
-        gates: gates[usize::try_from(dice.below(4)).unwrap()],
-        strict: dice.below(2) == 0,
-        tries_max: 1 + u32::try_from(dice.below(2)).unwrap(),
-        wall_max_ms: (troubles > 0 && dice.below(6) == 0).then_some(90_000),
+        research: rng.below(2) == 0,
+        plan_check: rng.below(2) == 0,
+        verifier: rng.below(2) == 0,
+        gates: gates[usize::try_from(rng.below(4)).unwrap()],
+        strict: rng.below(2) == 0,
+        tries_max: 1 + u32::try_from(rng.below(2)).unwrap(),
+        wall_max_ms: (troubles > 0 && rng.below(6) == 0).then_some(90_000),
         roles,
-        side_by_side: dice.below(3) > 0,
+        side_by_side: rng.below(3) > 0,
         retry_ms: None,
     }
 }

@@ -1,0 +1,186 @@
+//! Writes the documents of a phase: CONTEXT.md, plan summaries, STATUS.md and CHECKPOINT.md.
+
+use mow_core::inbox::InboxAnswer;
+use mow_core::worker::{Effect, Outcome};
+use mow_host::rescue;
+use mow_store::phase_documents::{self, CheckpointFacts};
+use mow_store::status::{self, NewStatus, PlanChange};
+use mow_store::{disk, phase_dirs};
+
+use super::phase_commits::{CommitContents, PhaseCommits};
+use super::phase_survey::PhaseSurvey;
+use super::phase_workspace::PhaseWorkspace;
+use super::plan_files::read_plan;
+use super::text::short;
+use crate::EngineError;
+use crate::clock::now_text;
+
+/// Writes the phase's documents.
+#[derive(Clone, Copy)]
+pub(super) struct PhaseDocuments<'a> {
+    workspace: &'a PhaseWorkspace,
+    survey: PhaseSurvey<'a>,
+}
+
+impl<'a> PhaseDocuments<'a> {
+    pub(super) fn new(workspace: &'a PhaseWorkspace) -> Self {
+        Self { workspace, survey: PhaseSurvey::new(workspace) }
+    }
+
+    /// Writes and commits CONTEXT.md from the answers of people.
+    pub(super) fn write_context(&self, answers: &[InboxAnswer]) -> Result<Outcome, EngineError> {
+        let workspace = self.workspace;
+        let goal = self.survey.survey()?.goal;
+        let (now, number) = (now_text(), workspace.brief.phase.to_string());
+        let text = phase_documents::render_context(
+            &workspace.document_header(&number, &goal, &now),
+            answers,
+        );
+        let prefix = workspace.file_prefix();
+        workspace.write_phase_file(&format!("{prefix}-CONTEXT.md"), &text)?;
+        failpoint::reach("context.written");
+        let subject = format!("docs({prefix}): context");
+        PhaseCommits::new(workspace).commit(&subject, None, CommitContents::Documents)?;
+        failpoint::reach("context.committed");
+        Ok(Outcome::Done)
+    }
+
+    /// Marks a plan as complete in STATUS.md.
+    pub(super) fn note_plan_complete(
+        &self,
+        plan: &str,
+        tasks: usize,
+        commit: Option<&str>,
+        duration: &str,
+    ) -> Result<(), EngineError> {
+        let (count, now) = (format!("{tasks}/{tasks}"), now_text());
+        self.change_status(|old| {
+            let change = PlanChange {
+                plan,
+                status: Some("complete"),
+                commit: commit.map(short),
+                duration: Some(duration),
+                tasks: Some(&count),
+                now_utc: &now,
+            };
+            status::update_plan(old, &change).ok()
+        })
+    }
+
+    /// Changes STATUS.md, which is created if it does not exist. A change that cannot be made is
+    /// skipped.
+    fn change_status(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), EngineError> {
+        let path = self.workspace.document("STATUS");
+        let new = self.new_status()?;
+        disk::update(&self.workspace.project, &path, |old| {
+            Ok::<_, EngineError>(change(old.unwrap_or(&new)))
+        })?;
+        Ok(())
+    }
+
+    fn new_status(&self) -> Result<Vec<u8>, EngineError> {
+        let workspace = self.workspace;
+        let number = workspace.brief.phase.to_string();
+        let dir = phase_dirs::find(&workspace.project.planning, &number);
+        let ids = dir.iter().flat_map(|dir| dir.files_of(phase_dirs::PhaseFileKind::Plan));
+        let mut plans = Vec::new();
+        for id in ids.filter_map(|file| phase_dirs::PhaseFileKind::Plan.id(file)) {
+            plans.push((id.to_owned(), read_plan(workspace, id)?.tasks.len()));
+        }
+        let prefix = workspace.file_prefix();
+        let new = NewStatus { phase: &prefix, name: &workspace.brief.name, plans: &plans };
+        let mut bytes = status::render(&new).into_bytes();
+        let worker = self.worker_name();
+        let now = now_text();
+        let worktree = &workspace.worktree;
+        let worktree = worktree.strip_prefix(workspace.ctx.top()).unwrap_or(worktree);
+        let worktree = worktree.display().to_string();
+        for (field, value) in
+            [("worker", worker.as_str()), ("worktree", &worktree), ("started", &now)]
+        {
+            bytes = status::set_field(&bytes, field, value).unwrap_or(bytes);
+        }
+        Ok(bytes)
+    }
+
+    fn worker_name(&self) -> String {
+        format!("phase-{}-worker", self.workspace.file_prefix())
+    }
+
+    /// Adds a line to the context section of STATUS.md.
+    pub(super) fn add_status_note(&self, text: &str) -> Result<Outcome, EngineError> {
+        self.change_status(|old| status::add_context(old, text).ok())?;
+        failpoint::reach("status.noted");
+        Ok(Outcome::Done)
+    }
+
+    /// Marks the phase as complete as of a commit, and removes its checkpoint.
+    pub(super) fn note_phase_complete(&self, commit: &str) -> Result<(), EngineError> {
+        self.change_status(|old| {
+            let old = status::set_field(old, "status", "complete").ok()?;
+            status::set_field(&old, "verified", short(commit)).ok()
+        })?;
+        failpoint::reach("phase.noted");
+        self.remove_checkpoint()?;
+        failpoint::reach("phase.checkpoint.archived");
+        Ok(())
+    }
+
+    /// Removes CHECKPOINT.md, so that later attempts do not read it.
+    fn remove_checkpoint(&self) -> Result<(), EngineError> {
+        let file = self.workspace.document("CHECKPOINT");
+        if disk::read(&file)?.is_some() {
+            let writer = disk::Writer::open(&self.workspace.project, disk::WAIT_DEFAULT)?;
+            writer.remove_file(&file)?;
+        }
+        Ok(())
+    }
+
+    /// Rescues uncommitted changes, and writes CHECKPOINT.md with the point to continue from.
+    pub(super) fn write_checkpoint(&self, effect: &Effect) -> Result<Outcome, EngineError> {
+        let Effect::Checkpoint { status, reason, plan, task } = effect else {
+            return Ok(Outcome::Done);
+        };
+        let workspace = self.workspace;
+        let git = workspace.git();
+        let planning = format!(":(exclude,top){}", workspace.planning_below_top());
+        let changes = git.run(&["diff", "HEAD", "--stat", "--", ".", &planning])?.text();
+        let name = workspace.rescue_name(status);
+        let failed = |error: rescue::RescueError| EngineError::Host(error.into());
+        let rescue = rescue::rescue_uncommitted(&git, &name).map_err(failed)?;
+        failpoint::reach("checkpoint.rescued");
+        let found = self.survey.survey()?;
+        let done: Vec<_> =
+            found.plans.iter().filter(|plan| plan.done).map(|plan| plan.id.clone()).collect();
+        let current = plan.as_ref().and_then(|id| found.plans.iter().find(|plan| plan.id == *id));
+        let position = current.zip(*task).map(|(plan, number)| {
+            let name = plan.tasks.get(number.wrapping_sub(1)).map_or("", |task| task.name.as_str());
+            (number.min(plan.tasks.len().max(1)), plan.tasks.len(), name)
+        });
+        let head = git.commit_of("HEAD")?.unwrap_or_default();
+        let worktree = workspace.worktree.display().to_string();
+        let left = CheckpointFacts {
+            status,
+            reason,
+            worker: &self.worker_name(),
+            worktree: &worktree,
+            done: &done,
+            plan: plan.as_deref(),
+            task: position,
+            head: &head,
+            changes: &changes,
+            rescue: rescue.as_ref().map(|rescued| rescued.commit.as_str()),
+        };
+        let (now, number) = (now_text(), workspace.brief.phase.to_string());
+        let header = workspace.document_header(&number, &found.goal, &now);
+        let text = phase_documents::render_checkpoint(&header, &left);
+        let text = text.map_err(|error| EngineError::Host(error.into()))?;
+        let file = format!("{}-CHECKPOINT.md", workspace.file_prefix());
+        workspace.write_phase_file(&file, &text)?;
+        failpoint::reach("checkpoint.written");
+        let word = if status == "failed" { "failed" } else { "paused" };
+        self.change_status(|old| status::set_field(old, "status", word).ok())?;
+        failpoint::reach("checkpoint.noted");
+        Ok(Outcome::Done)
+    }
+}
