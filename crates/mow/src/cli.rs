@@ -1,4 +1,4 @@
-//! What can be called: the arguments, their help, and how wrong ones are answered.
+//! Parses the command line, and turns a wrong call into an error message with a hint.
 
 mod surplus;
 #[cfg(test)]
@@ -14,109 +14,118 @@ use crate::caller;
 use crate::commands::{self, Command};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::family;
 use crate::help;
-use crate::output::{Answer, Output, warn};
+use crate::lazy_subcommands;
+use crate::output::{CommandOutput, Output, warn};
 
 /// Runs the phases of a planned project with coding agents, and is the tool those agents call.
 #[derive(Debug, Parser)]
 #[command(name = "mow", version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Plans live in .planning/. `mow` alone says where a project stands; `mow init` starts one.\n\
-                        `mow help CMD` shows examples, `mow CMD ???` the documentation."
+    after_help = "Plans live in .planning/. `mow` alone shows the state of the project; `mow init` starts one.\n\
+                        `mow help CMD` shows examples, `mow CMD ???` opens the documentation."
 )]
 pub(crate) struct Cli {
-    /// Print the bare value instead of JSON, where there is one
+    /// Print only the bare value instead of JSON, for commands that have one
     #[arg(long, global = true)]
     raw: bool,
-    /// Print JSON also where text is the default
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     json: bool,
-    /// Work as if started in this directory
+    /// Run as if started in this directory
     #[arg(long, global = true, value_name = "DIR")]
     cwd: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-/// A call that was understood.
-pub(crate) enum Request {
+/// A command line that was parsed successfully.
+pub(crate) enum ParsedCommandLine {
     Run {
         cli: Box<Cli>,
-        /// The arguments as they were understood.
+        /// The arguments that were parsed, without the ones that were ignored.
         args: Vec<OsString>,
     },
-    /// Help or version text.
+    /// Print this help or version text.
     Show(String),
 }
 
-impl Request {
-    pub(crate) fn run(self) -> Result<Answer, Failure> {
+impl ParsedCommandLine {
+    pub(crate) fn run(self) -> Result<CommandOutput, Failure> {
         match self {
             Self::Show(text) => {
                 let context = Context::new(false, false, None)?;
-                Ok(Answer { output: Output::Text(text), context })
+                Ok(CommandOutput { output: Output::Text(text), context })
             }
             Self::Run { cli, args } => {
                 let context = Context::new(cli.raw, cli.json, cli.cwd.as_deref())?;
                 let Some(command) = &cli.command else {
-                    return Ok(Answer { output: commands::overview(&context)?, context });
+                    return Ok(CommandOutput { output: commands::overview(&context)?, context });
                 };
-                caller::guard(&context, &args)?;
+                caller::refuse_lead_only_command(&context, &args)?;
                 let output = command.run(&context).map_err(|failure| {
-                    if command.is_of_contract() { failure.of_contract() } else { failure }
+                    if command.is_contract_command() {
+                        failure.with_contract_code()
+                    } else {
+                        failure
+                    }
                 })?;
-                Ok(Answer { output, context })
+                Ok(CommandOutput { output, context })
             }
         }
     }
 }
 
-/// Reads the command line.
-pub(crate) fn parse() -> Result<Request, Failure> {
+/// Parses the arguments of this process.
+pub(crate) fn parse() -> Result<ParsedCommandLine, Failure> {
     let mut args: Vec<OsString> = std::env::args_os().collect();
-    // The first `--raw` counts wherever it stands, even where a value is expected.
+    // The first `--raw` is the flag wherever it stands, even where a value is expected.
     let raw = args.iter().skip(1).position(|arg| arg == "--raw").map(|at| args.remove(at + 1));
     let args = open_documentation(args);
     let understood = parse_lazily(&args)
         .map(|cli| (cli, args.clone()))
-        .or_else(|error| without_surplus(&args).ok_or(error));
+        .or_else(|error| parse_without_surplus(&args).ok_or(error));
     match understood {
         Ok((mut cli, args)) => {
             cli.raw |= raw.is_some();
-            Ok(Request::Run { cli: Box::new(cli), args })
+            Ok(ParsedCommandLine::Run { cli: Box::new(cli), args })
         }
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
-            // Examples are put in only now, so that other calls do not pay for them.
-            let error = help::documented().try_get_matches_from(&args).err().unwrap_or(error);
-            Ok(Request::Show(format!("{}\n", error.render().ansi().to_string().trim_end())))
+            // Only help needs the examples. Other calls do not pay for adding them.
+            let error =
+                help::command_with_examples().try_get_matches_from(&args).err().unwrap_or(error);
+            Ok(ParsedCommandLine::Show(format!(
+                "{}\n",
+                error.render().ansi().to_string().trim_end()
+            )))
         }
-        Err(error) => Err(explain(&error)),
+        Err(error) => Err(usage_failure(&error)),
     }
 }
 
-/// Reads a call of the contract again without what is too much in it: of a flag that is given twice
-/// the first one counts, and words behind the last argument are ignored.
-fn without_surplus(args: &[OsString]) -> Option<(Cli, Vec<OsString>)> {
+/// Parses a call of a contract command again, without its surplus arguments.
+///
+/// The first of two equal flags counts, and words after the last argument are ignored.
+fn parse_without_surplus(args: &[OsString]) -> Option<(Cli, Vec<OsString>)> {
     let (kept, dropped) = surplus::split(args, Cli::command())?;
     let cli = Cli::try_parse_from(&kept).ok()?;
-    if !cli.command.as_ref().is_some_and(Command::is_of_contract) {
+    if !cli.command.as_ref().is_some_and(Command::is_contract_command) {
         return None;
     }
     warn(&format!("ignored: {}", dropped.join(" ")));
     Some((cli, kept))
 }
 
-/// Reads the arguments; only what the called command may be given is made for it.
+/// Parses the arguments; builds only the argument definitions of the called command.
 fn parse_lazily(args: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut matches = family::lazily(Cli::command).try_get_matches_from(args)?;
+    let mut matches = lazy_subcommands::build_lazily(Cli::command).try_get_matches_from(args)?;
     let parsed = Cli::from_arg_matches_mut(&mut matches);
     parsed.map_err(|error| error.format(&mut Cli::command()))
 }
 
-/// Returns the command that was called and its subcommands, aliases resolved.
+/// Returns the names of the called command and its subcommands, with aliases resolved.
 pub(crate) fn called_command(args: &[OsString]) -> Vec<String> {
     let Ok(mut matches) = Cli::command().try_get_matches_from(args) else { return Vec::new() };
     let mut words = Vec::new();
@@ -133,19 +142,19 @@ fn open_documentation(args: Vec<OsString>) -> Vec<OsString> {
         return args;
     }
     let called = &args[1..args.len() - 1];
-    let words = called_words(called.iter().map(|arg| arg.to_string_lossy().into_owned()));
+    let words = command_words(called.iter().map(|arg| arg.to_string_lossy().into_owned()));
     [args[0].clone(), "help-open".into()]
         .into_iter()
         .chain(words.into_iter().map(Into::into))
         .collect()
 }
 
-/// Turns a wrong call into a sentence and a hint.
-fn explain(error: &clap::Error) -> Failure {
+/// Turns a parse error into a failure with a message and a hint.
+fn usage_failure(error: &clap::Error) -> Failure {
     let rendered = error.render().to_string();
-    let first = rendered.lines().next().unwrap_or("the command was not understood");
+    let first = rendered.lines().next().unwrap_or("cannot parse the command line");
     let mut message = first.trim_start_matches("error: ").to_owned();
-    // Required arguments are listed on the lines below the sentence.
+    // Clap lists missing required arguments on the lines below the message.
     if message.ends_with(':') {
         let listed: Vec<_> =
             rendered.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
@@ -156,7 +165,7 @@ fn explain(error: &clap::Error) -> Failure {
     {
         message = format!("{message}. Possible values: {}", values.join(", "));
     }
-    let called = called_words(std::env::args().skip(1));
+    let called = command_words(std::env::args().skip(1));
     let missing =
         [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
     if missing.contains(&error.kind()) || error.kind() == ErrorKind::InvalidSubcommand {
@@ -176,9 +185,10 @@ fn explain(error: &clap::Error) -> Failure {
     Failure { code: crate::failure::code::REFUSED, kind: "usage", message, hint: Some(hint) }
 }
 
-/// Returns the words that name the command: what stands before its first flag, the flags that may
-/// stand before a command left out.
-fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
+/// Returns the words before the first flag of the command; they start with the command's name.
+///
+/// Global flags before the command are skipped.
+fn command_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -194,7 +204,7 @@ fn called_words(mut args: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
-/// Returns the words at the start of a call that name commands there are.
+/// Returns the leading words that name existing commands.
 fn known_words(called: &[String]) -> &[String] {
     let root = Cli::command();
     let mut parent = &root;
@@ -209,7 +219,7 @@ fn known_words(called: &[String]) -> &[String] {
     &called[..count]
 }
 
-/// Names the subcommands there are where the call went wrong.
+/// Describes an unknown or missing subcommand, and lists the ones that exist.
 fn unknown_command(called: &[String]) -> String {
     let root = Cli::command();
     let mut parent = &root;
@@ -221,8 +231,8 @@ fn unknown_command(called: &[String]) -> String {
         }
         None => true,
     });
-    let known = called.len() - words.len() - usize::from(unknown.is_some());
-    let path = called[..known].join(" ");
+    let known_count = called.len() - words.len() - usize::from(unknown.is_some());
+    let path = called[..known_count].join(" ");
     let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
     let names: Vec<_> = shown.map(clap::Command::get_name).collect();
     let available = names.join(", ");

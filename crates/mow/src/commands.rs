@@ -1,17 +1,16 @@
-//! The commands, one file for each family.
+//! The list of all commands: their arguments, their one-line help, and the call of each.
+//!
+//! The submodules implement the commands for people. The commands of the contract are implemented
+//! in [`crate::compat`].
 
 mod agents;
-mod chat_log;
 mod close_shop;
-mod commit;
-mod config;
+pub(crate) mod config;
 mod cost;
-mod dashboard;
+pub(crate) mod dashboard;
 mod demo;
 mod doctor;
 mod events;
-mod format;
-mod frontmatter;
 mod hook;
 mod inbox;
 mod init;
@@ -20,116 +19,100 @@ mod log;
 mod manual;
 mod mcp;
 mod merge;
-mod message;
-mod milestone;
 mod overview;
 mod peer;
-mod phase;
-mod phases;
-mod profile;
-mod progress;
+mod plural;
+pub(crate) mod profile;
 mod ps;
 mod replay;
-mod requirements;
 mod rescue;
-mod roadmap;
-mod run;
-mod scaffold;
-mod start;
-mod state;
-mod status;
+pub(crate) mod roadmap;
+pub(crate) mod run;
 mod steer;
-mod summary;
-mod team;
-mod template;
-mod todo;
-mod utility;
-mod validate;
-mod verify;
-mod worktree;
 
 use clap::Subcommand;
 
+use crate::compat;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::family::Family;
+use crate::lazy_subcommands::LazySubcommands;
 use crate::output::Output;
 
-/// Everything `mow` can be asked.
+/// All commands of `mow`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a plan here; with a subcommand, collect what a workflow wants to know
+    /// Start a plan in this directory; with a subcommand, print the facts a workflow needs
     #[command(args_conflicts_with_subcommands = true)]
     Init {
         #[command(flatten)]
-        start: start::StartArgs,
+        start: init::InitArgs,
         #[command(subcommand)]
-        command: Option<Family<init::Init>>,
+        command: Option<LazySubcommands<compat::init::InitCommand>>,
     },
-    /// Run phases, several at a time, each in its own worktree
+    /// Run phases in parallel, each in its own worktree
     Run(run::Args),
-    /// Carry out one attempt of a phase; `mow run` starts it
+    /// Work on one attempt of a phase; started by `mow run`
     #[command(hide = true)]
     Worker(run::WorkerArgs),
-    /// Serve tools to an agent; mow starts it for agents that need it
+    /// Serve mow's tools to an agent over MCP; started by mow
     #[command(hide = true)]
     Mcp(mcp::Args),
-    /// Show the run at a glance: lead, phases, workers, questions
+    /// Show the status of the run: phases, workers and open questions
     Ps,
-    /// Show which coding agents are there, and who plays which role
+    /// Show the installed coding agents, and which agent plays which role
     Agents,
-    /// Choose which models the roles get
-    SetProfile(profile::SetProfile),
-    /// Show what the agents of a run used: tokens and dollars
+    /// Choose the models of the roles
+    SetProfile(profile::SetProfileArgs),
+    /// Show the tokens and dollars that the agents of a run used
     Cost(cost::Args),
-    /// Tell the agents of another phase something
+    /// Send a message to the agents of another phase
     #[command(subcommand)]
-    Peer(Family<peer::Peer>),
-    /// List what waits for a person
+    Peer(LazySubcommands<peer::PeerCommand>),
+    /// List the questions that wait for your answer
     Inbox(inbox::Args),
     /// Answer a question of the run
     Answer(inbox::AnswerArgs),
-    /// Answer a question with its first choice: yes
+    /// Answer a question with its first choice, such as approve or retry
     Approve(inbox::VerdictArgs),
-    /// Answer a question with its last choice: no
+    /// Answer a question with its last choice, such as reject or stop
     Deny(inbox::VerdictArgs),
-    /// Let a phase rest, or all
+    /// Pause one phase or all
     Pause(steer::Args),
-    /// Let a phase go on that rests, failed or was cancelled, or all that rest
+    /// Resume a paused, failed or cancelled phase, or all paused phases
     Resume(steer::Args),
-    /// End a phase for good, or all that are not merged
+    /// Cancel a phase and stop its worker, or all phases that are not merged
     Cancel(steer::CancelArgs),
-    /// Say in words what happened in a run, and why
+    /// Show what happened in a run, and why
     Log(log::Args),
-    /// Stream the events of a run, also while it goes on
+    /// Print the events of a run; can follow a live run
     Events(events::Args),
-    /// Make a run happen again from its journal, and check it
+    /// Replay a run from its journal and verify every decision
     Replay(replay::Args),
-    /// Merge finished phases by hand, the way a run does it
+    /// Merge finished phases without a run
     Merge(merge::Args),
-    /// Bring back work that was put aside
+    /// List and restore work that mow saved before removing it
     #[command(subcommand)]
-    Rescue(Family<rescue::Rescue>),
-    /// End the work of a run: keep ideas as todos, release claims, commit
+    Rescue(LazySubcommands<rescue::Rescue>),
+    /// Finish the work of a run: save ideas as todos, release claims, commit
     CloseShop(close_shop::Args),
-    /// Make a small project and run it, to see mow at work
+    /// Create a small project and run it, to see mow at work
     Demo(demo::Args),
     /// Check git, agents, the filesystem and the planning files
     Doctor(doctor::Args),
-    /// Show running phases, what happened, and what waits for a person
+    /// Show running phases, recent events and open questions
     Dashboard {
         #[command(subcommand)]
-        command: Option<Family<dashboard::Dashboard>>,
+        command: Option<LazySubcommands<compat::dashboard::DashboardCommand>>,
     },
-    /// Read the roadmap: phases, dependencies, what may run
+    /// Read the roadmap: phases, dependencies, phases that are ready to run
     #[command(subcommand)]
-    Roadmap(Family<roadmap::Roadmap>),
+    Roadmap(LazySubcommands<compat::roadmap::RoadmapCommand>),
     /// Add, insert, remove and complete phases
     #[command(subcommand)]
-    Phase(Family<phase::Phase>),
-    /// List what is on disk
+    Phase(LazySubcommands<compat::phase::PhaseCommand>),
+    /// List the phase directories on disk
     #[command(subcommand)]
-    Phases(Family<phases::Phases>),
+    Phases(LazySubcommands<compat::phases::PhasesCommand>),
     /// Find the directory of a phase
     FindPhase {
         /// The phase, such as 3 or 03
@@ -142,117 +125,117 @@ pub(crate) enum Command {
     },
     /// Mark requirements complete
     #[command(subcommand)]
-    Requirements(Family<requirements::Requirements>),
-    /// Ship a milestone
+    Requirements(LazySubcommands<compat::requirements::RequirementsCommand>),
+    /// Complete a milestone
     #[command(subcommand)]
-    Milestone(Family<milestone::Milestone>),
-    /// Check that the planning files fit together
+    Milestone(LazySubcommands<compat::milestone::MilestoneCommand>),
+    /// Check the planning files for consistency
     #[command(subcommand)]
-    Validate(Family<validate::Validate>),
-    /// Show how far the phases are
-    Progress(progress::Progress),
+    Validate(LazySubcommands<compat::validate::ValidateCommand>),
+    /// Show the progress of the phases
+    Progress(compat::progress::ProgressArgs),
     /// Read and change STATE.md
-    State(state::State),
-    /// Print all of STATE.md as one value
+    State(compat::state::StateArgs),
+    /// Print all of STATE.md as one JSON value
     StateSnapshot,
     /// Read and change a phase's STATUS.md
     #[command(subcommand)]
-    Status(Family<status::Status>),
+    Status(LazySubcommands<compat::status::StatusCommand>),
     /// Print the team and its members
     TeamStatus,
     /// Start, change or stop the team
-    TeamUpdate(team::TeamUpdate),
+    TeamUpdate(compat::team::TeamUpdateArgs),
     /// Print the colour of a worker or the lead
     ColorAssign {
         /// The worker's number, counted from 1, or `lead`
         worker: String,
     },
-    /// Claim phases, make and merge the worktrees they are worked on in
+    /// Claim phases, and create and merge their worktrees
     #[command(subcommand)]
-    Worktree(Family<worktree::Worktree>),
-    /// Make and check the messages of workers and lead
+    Worktree(LazySubcommands<compat::worktree::WorktreeCommand>),
+    /// Create and check messages between workers and lead
     #[command(subcommand)]
-    Message(Family<message::Message>),
-    /// Keep what workers say to each other
+    Message(LazySubcommands<compat::message::MessageCommand>),
+    /// Record messages between workers
     #[command(subcommand)]
-    ChatLog(Family<chat_log::ChatLog>),
-    /// Draw banners and bars for a terminal
+    ChatLog(LazySubcommands<compat::chat_log::ChatLogCommand>),
+    /// Draw banners and progress bars for a terminal
     #[command(subcommand)]
-    Format(Family<format::Format>),
+    Format(LazySubcommands<compat::format::FormatCommand>),
     /// Read and change the YAML block of a Markdown file
     #[command(subcommand)]
-    Frontmatter(Family<frontmatter::Frontmatter>),
+    Frontmatter(LazySubcommands<compat::frontmatter::FrontmatterCommand>),
     /// Check plans, phases, references, commits
     #[command(subcommand)]
-    Verify(Family<verify::Verify>),
-    /// Choose a summary template, or fill one in
+    Verify(LazySubcommands<compat::verify::VerifyCommand>),
+    /// Choose a summary template, or fill it in
     #[command(subcommand)]
-    Template(Family<template::Template>),
-    /// Make the first files of a phase, or its directory
-    Scaffold(scaffold::Scaffold),
+    Template(LazySubcommands<compat::template::TemplateCommand>),
+    /// Create the first files of a phase, or its directory
+    Scaffold(compat::scaffold::ScaffoldArgs),
     /// Commit planning files
-    Commit(commit::Commit),
+    Commit(compat::commit::CommitArgs),
     /// List the todos
     ListTodos {
-        /// Only those of this area
+        /// List only the todos of this area
         area: Option<String>,
     },
     /// Start or complete a todo
     #[command(subcommand)]
-    Todo(Family<todo::Todo>),
-    /// Make config.json with the defaults if it is missing
+    Todo(LazySubcommands<compat::todo::TodoCommand>),
+    /// Create config.json with the defaults if it is missing
     ConfigEnsureSection,
     /// Change a setting
-    ConfigSet(config::Set),
+    ConfigSet(config::ConfigSetArgs),
     /// Print a setting
-    ConfigGet(config::Get),
+    ConfigGet(config::ConfigGetArgs),
     /// Change settings that have a command of their own
     #[command(subcommand)]
-    Config(Family<config::ConfigCommand>),
-    /// Put all summaries together
+    Config(LazySubcommands<config::ConfigCommand>),
+    /// Combine the summaries of all phases
     HistoryDigest,
-    /// Print the keys of summaries
-    SummaryExtract(summary::Extract),
+    /// Print fields of a summary
+    SummaryExtract(compat::summary::SummaryExtractArgs),
     /// Check the files, commits and self-check of a summary
-    VerifySummary(summary::Verify),
-    /// Say which model an agent gets
-    ResolveModel(utility::ResolveModel),
-    /// Make a text fit for a directory or a branch
-    GenerateSlug(utility::GenerateSlug),
-    /// Print the time
-    CurrentTimestamp(utility::CurrentTimestamp),
-    /// Say whether a path exists, and what it is
-    VerifyPathExists(utility::VerifyPathExists),
-    /// Say that searching the web is left to the agents
-    Websearch(utility::Websearch),
-    /// Answer Claude Code when a session stops, a subagent starts, a worktree comes or goes
+    VerifySummary(compat::summary::VerifySummaryArgs),
+    /// Print the model of an agent
+    ResolveModel(compat::small_commands::ResolveModelArgs),
+    /// Turn a text into a name for a directory or a branch
+    GenerateSlug(compat::small_commands::GenerateSlugArgs),
+    /// Print the current time
+    CurrentTimestamp(compat::small_commands::CurrentTimestampArgs),
+    /// Report whether a path exists, and its type
+    VerifyPathExists(compat::small_commands::VerifyPathExistsArgs),
+    /// Report that web search is left to the agents
+    Websearch(compat::small_commands::WebsearchArgs),
+    /// Handle Claude Code hooks: session stop, subagent start, worktree create and remove
     #[command(subcommand)]
-    Hook(Family<hook::Hook>),
-    /// Install what other programs need to find mow
+    Hook(LazySubcommands<hook::HookCommand>),
+    /// Install mow into other programs
     #[command(subcommand)]
-    Install(Family<install::Install>),
+    Install(LazySubcommands<install::InstallCommand>),
     /// Open the documentation of a command
-    HelpOpen(manual::Open),
-    /// Print the completions for a shell
-    Completions(manual::Completions),
-    /// Print the manual, or write a page for every command
-    Man(manual::Man),
+    HelpOpen(manual::HelpOpenArgs),
+    /// Print the completion script of a shell
+    Completions(manual::CompletionsArgs),
+    /// Print the manual, or write a man page for every command
+    Man(manual::ManArgs),
     /// Print every command as JSON
     #[command(name = "__commands", hide = true)]
     Commands,
 }
 
-/// `mow` without a command.
+/// Runs `mow` without a command: shows the state of the project.
 pub(crate) fn overview(context: &Context) -> Result<Output, Failure> {
     overview::run(context)
 }
 
 impl Command {
-    /// Returns whether the contract knows the command: it then ends with 0 or 1 and nothing else.
-    pub(crate) fn is_of_contract(&self) -> bool {
+    /// Returns whether this is a contract command, which exits with 0 or 1 only.
+    pub(crate) fn is_contract_command(&self) -> bool {
         match self {
-            Self::Roadmap(command) => command.is_of_contract(),
-            Self::Worktree(command) => command.is_of_contract(),
+            Self::Roadmap(command) => command.is_contract_command(),
+            Self::Worktree(command) => command.is_contract_command(),
             Self::Init { command, .. } => command.is_some(),
             Self::Dashboard { command } => command.is_some(),
             Self::ColorAssign { .. }
@@ -288,24 +271,24 @@ impl Command {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one line a command")]
+    #[expect(clippy::too_many_lines, reason = "one line per command")]
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Roadmap(command) => command.run(context),
             Self::Phase(command) => command.run(context),
             Self::Phases(command) => command.run(context),
-            Self::FindPhase { phase } => phases::find_phase(context, phase),
-            Self::PhasePlanIndex { phase } => phases::plan_index(context, phase),
+            Self::FindPhase { phase } => compat::phases::find_phase(context, phase),
+            Self::PhasePlanIndex { phase } => compat::phases::plan_index(context, phase),
             Self::Requirements(command) => command.run(context),
             Self::Milestone(command) => command.run(context),
             Self::Validate(command) => command.run(context),
             Self::Progress(command) => command.run(context),
             Self::State(command) => command.run(context),
-            Self::StateSnapshot => state::snapshot(context),
+            Self::StateSnapshot => compat::state::snapshot(context),
             Self::Status(command) => command.run(context),
-            Self::TeamStatus => team::status(context),
+            Self::TeamStatus => compat::team::status(context),
             Self::TeamUpdate(command) => command.run(context),
-            Self::ColorAssign { worker } => team::color_assign(worker),
+            Self::ColorAssign { worker } => compat::team::color_assign(worker),
             Self::Worktree(command) => command.run(context),
             Self::Message(command) => command.run(context),
             Self::ChatLog(command) => command.run(context),
@@ -314,18 +297,18 @@ impl Command {
             Self::Format(command) => command.run(context),
             Self::Frontmatter(command) => command.run(context),
             Self::Init { command: Some(command), .. } => command.run(context),
-            Self::Init { start, command: None } => start::run(context, start),
+            Self::Init { start, command: None } => init::run(context, start),
             Self::Verify(command) => command.run(context),
             Self::Template(command) => command.run(context),
             Self::Scaffold(args) => args.run(context),
             Self::Commit(args) => args.run(context),
-            Self::ListTodos { area } => Ok(todo::list(context, area.as_deref())),
+            Self::ListTodos { area } => Ok(compat::todo::list(context, area.as_deref())),
             Self::Todo(command) => command.run(context),
             Self::ConfigEnsureSection => config::ensure_section(context),
             Self::ConfigSet(args) => args.run(context),
             Self::ConfigGet(args) => args.run(context),
             Self::Config(command) => command.run(context),
-            Self::HistoryDigest => Ok(summary::history_digest(context)),
+            Self::HistoryDigest => Ok(compat::summary::history_digest(context)),
             Self::SummaryExtract(args) => args.run(context),
             Self::VerifySummary(args) => args.run(context),
             Self::ResolveModel(args) => args.run(context),
@@ -361,7 +344,7 @@ impl Command {
             Self::HelpOpen(args) => manual::open(context, args),
             Self::Completions(args) => Ok(manual::completions(args)),
             Self::Man(args) => manual::man(context, args),
-            Self::Commands => Ok(Output::json_lines(crate::help::leaves())),
+            Self::Commands => Ok(Output::pretty_json(crate::help::callable_commands())),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What a command knows of where and how it was called.
+//! The context of one call: its global flags and the project that it works on.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 pub(crate) use mow_engine::clock::{now_text as now, today};
-pub(crate) use mow_engine::site::overridden;
+pub(crate) use mow_engine::run_context::with_env_overrides;
 use mow_host::git::Git;
 use mow_store::config::Config;
 use mow_store::disk;
@@ -14,10 +14,12 @@ use mow_store::project::Project;
 use crate::failure::Failure;
 use crate::output::warn;
 
-/// The call around a command.
+/// The global flags of a call, and its project.
 #[derive(Debug)]
 pub(crate) struct Context {
+    /// Whether `--raw` was given.
     pub(crate) raw: bool,
+    /// Whether `--json` was given.
     pub(crate) json: bool,
     pub(crate) project: Project,
 }
@@ -38,14 +40,14 @@ impl Context {
         self.project.planning.join(file)
     }
 
-    /// Reads a planning file; `None` when there is none.
+    /// Reads a planning file; `None` when it does not exist.
     pub(crate) fn load(&self, file: &str) -> Result<Option<Vec<u8>>, Failure> {
         Ok(disk::read(&self.planning(file))?)
     }
 
     /// Loads the project's settings with the environment's overrides.
     ///
-    /// A missing file has all defaults; so has one that is no JSON, with a warning.
+    /// Uses the defaults when the file is missing, and with a warning when it is not JSON.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         let bytes = self.load("config.json")?.unwrap_or_default();
         let parsed = if bytes.is_empty() { Config::parse(b"{}") } else { Config::parse(&bytes) };
@@ -53,33 +55,34 @@ impl Context {
             warn(&format!(".planning/config.json: {error}; using the defaults"));
             Config::parse(b"{}")
         });
-        Ok(overridden(config.expect("an empty object is valid JSON")))
+        Ok(with_env_overrides(config.expect("an empty object is valid JSON")))
     }
 
-    /// Finds the directory of a phase, a current one or else an archived one.
+    /// Finds the directory of a phase; archived directories are searched last.
     pub(crate) fn phase_dir(&self, phase: &str) -> Option<PhaseDir> {
         phase_dirs::find(&self.project.planning, phase)
     }
 
-    /// Returns the project that holds what all worktrees share: logs, events, pins.
-    pub(crate) fn shared(&self) -> Result<Project, Failure> {
+    /// Returns the project in the main worktree, which holds the files that all worktrees share.
+    pub(crate) fn main_project(&self) -> Result<Project, Failure> {
         Ok(self.project.in_main_worktree()?)
     }
 
-    /// Returns git in the directory the user is in.
+    /// Returns git for the current directory.
     pub(crate) fn git(&self) -> Git {
         Git::new(&self.project.cwd)
     }
 
-    /// Returns the path of a file that the user named, relative to where the user is.
-    pub(crate) fn named(&self, file: &Path) -> PathBuf {
+    /// Resolves a path from the command line against the current directory.
+    pub(crate) fn path_from_cwd(&self, file: &Path) -> PathBuf {
         self.project.cwd.join(file)
     }
 
-    /// Returns where a path leads that a document names: from where the user is, else from the root.
+    /// Resolves a path that a document names: against the current directory if it exists there,
+    /// else against the project root.
     ///
     /// `~/` and `$HOME/` are the user's home.
-    pub(crate) fn mentioned(&self, path: &str) -> PathBuf {
+    pub(crate) fn resolve_document_path(&self, path: &str) -> PathBuf {
         let below_home = path.strip_prefix("~/").or_else(|| path.strip_prefix("$HOME/"));
         if let (Some(below), Some(home)) = (below_home, home()) {
             return home.join(below);
@@ -88,7 +91,7 @@ impl Context {
         if here.exists() { here } else { self.project.root.join(path) }
     }
 
-    /// Loads a template that the project or the user has put in place of the built-in one.
+    /// Loads the project's or the user's override of a built-in template; `None` without one.
     pub(crate) fn template(&self, file: &str) -> Result<Option<String>, Failure> {
         let of_project = self.project.root.join("mowism/templates").join(file);
         let of_user = home().map(|home| home.join(".claude/mowism/templates").join(file));
@@ -100,14 +103,14 @@ impl Context {
         Ok(None)
     }
 
-    /// Returns a path as it is printed: relative to the root where it is below it.
-    pub(crate) fn shown(&self, path: &Path) -> String {
+    /// Returns a path for display: relative to the project root if it is below that.
+    pub(crate) fn display_path(&self, path: &Path) -> String {
         path.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
     }
 
-    /// Writes an answer that is too long to print, and returns where it is.
+    /// Writes output that is too long to print to a cache file, and returns its path.
     pub(crate) fn spill(&self, text: &str) -> Result<PathBuf, Failure> {
-        Ok(disk::spill(&cache_dir(), text.as_bytes())?)
+        Ok(disk::write_large_output(&cache_dir(), text.as_bytes())?)
     }
 }
 
@@ -116,7 +119,7 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the directory for files that may vanish: the user's cache, or the system's.
+/// Returns mow's cache directory: below the user's cache, else below the system's temp directory.
 fn cache_dir() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let absolute = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
@@ -126,7 +129,7 @@ fn cache_dir() -> PathBuf {
         .join("mow")
 }
 
-/// Returns the time in milliseconds since 1970, as journals have it.
+/// Returns the current time in milliseconds since 1970, the unit of journals.
 pub(crate) fn now_ms() -> u64 {
     u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
 }

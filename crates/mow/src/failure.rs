@@ -1,6 +1,6 @@
-//! What went wrong, as a sentence, a hint and an exit code.
+//! The failure of a command: an exit code, a stable kind, a message and a hint.
 //!
-//! Errors of the libraries become sentences here and nowhere else. A hint is a command to paste.
+//! Only this module turns errors of the libraries into messages. A hint is a command to paste.
 
 use std::error::Error;
 use std::io::{ErrorKind, Write};
@@ -11,46 +11,46 @@ use mow_store::disk::DiskError;
 use mow_store::frontmatter::EditError;
 use mow_store::journal::JournalError;
 use mow_store::json_edit::JsonError;
-use mow_store::phase_removal::RemovalError;
 use mow_store::project::ProjectError;
-use mow_store::state::active::RowError;
+use mow_store::state::active_phases::ActivePhaseError;
 use mow_store::state::team::TeamError;
 use mow_store::status::StatusError;
 
 /// Exit codes, as the documentation lists them.
 pub(crate) mod code {
-    /// Refused, or called wrongly.
+    /// The command was refused or called wrongly.
     pub(crate) const REFUSED: u8 = 1;
-    /// Something outside failed: the disk, another program.
+    /// The disk or another program failed.
     pub(crate) const OUTSIDE: u8 = 3;
     /// Another writer holds the lock.
     pub(crate) const BUSY: u8 = 4;
-    /// A mistake in mow itself.
+    /// A bug in mow itself.
     pub(crate) const BUG: i32 = 70;
 }
 
-/// A command that did not do what was asked.
+/// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
-    /// A stable word for scripts.
+    /// A stable slug for scripts, printed with `--json`.
     pub(crate) kind: &'static str,
     pub(crate) message: String,
+    /// What to do next; best a command to paste.
     pub(crate) hint: Option<String>,
 }
 
 impl Failure {
-    /// Makes a refusal with a sentence.
+    /// Creates a refusal, exit code 1, with a message.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self { code: code::REFUSED, kind: "refused", message: message.into(), hint: None }
     }
 
-    /// Makes it end the way callers of contract commands know.
-    pub(crate) fn of_contract(self) -> Self {
+    /// Sets the only failure exit code that contract commands have: 1.
+    pub(crate) fn with_contract_code(self) -> Self {
         Self { code: code::REFUSED, ..self }
     }
 
-    /// Adds what to do about it.
+    /// Sets the hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -58,7 +58,7 @@ impl Failure {
 }
 
 /// Joins an error and its causes: `cannot read x: permission denied`.
-fn sentence(error: &dyn Error) -> String {
+pub(crate) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -71,7 +71,7 @@ fn sentence(error: &dyn Error) -> String {
 
 impl From<DiskError> for Failure {
     fn from(error: DiskError) -> Self {
-        let message = sentence(&error);
+        let message = error_chain(&error);
         let (code, kind, hint) = match error {
             DiskError::Busy { .. } => {
                 (code::BUSY, "busy", Some("wait for the other writer, then run the command again"))
@@ -92,7 +92,7 @@ impl From<JournalError> for Failure {
         if let JournalError::Disk(error) = error {
             return error.into();
         }
-        Self { code: code::OUTSIDE, kind: "journal", message: sentence(&error), hint: None }
+        Self { code: code::OUTSIDE, kind: "journal", message: error_chain(&error), hint: None }
     }
 }
 
@@ -103,9 +103,9 @@ impl From<EngineError> for Failure {
             EngineError::Journal(error) => error.into(),
             EngineError::Git(error) => error.into(),
             EngineError::Project(error) => error.into(),
-            EngineError::Led { .. } => {
+            EngineError::LeadRunning { .. } => {
                 let message = error.sentence();
-                let hint = Some("mow ps shows what it does; mow cancel ends it".to_owned());
+                let hint = Some("`mow ps` shows its progress, `mow cancel` stops it".to_owned());
                 Self { code: code::BUSY, kind: "led", message, hint }
             }
             EngineError::Refused { message, hint } => Self::refused(message).hint(hint),
@@ -117,14 +117,18 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// Says what to do about a disk that refuses.
+/// Returns the hint for a disk error.
 fn hint_for(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::ReadOnlyFilesystem => {
-            "the filesystem is read-only: only commands that read work"
+            "the filesystem is read-only: only commands that do not write work here"
         }
-        ErrorKind::PermissionDenied => "mow may not write there: see who owns it, and its mode",
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room; nothing was changed",
+        ErrorKind::PermissionDenied => {
+            "mow has no write permission there: check the owner and the mode"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some disk space; nothing was changed"
+        }
         _ => return None,
     })
 }
@@ -134,13 +138,13 @@ impl From<ProjectError> for Failure {
         let hint = matches!(error, ProjectError::NotFound { .. }).then(
             || "run mow in a project with a .planning/ directory, or name one with --cwd DIR",
         );
-        let message = sentence(&error);
+        let message = error_chain(&error);
         Self { code: code::REFUSED, kind: "no_project", message, hint: hint.map(str::to_owned) }
     }
 }
 
-impl From<RowError> for Failure {
-    fn from(error: RowError) -> Self {
+impl From<ActivePhaseError> for Failure {
+    fn from(error: ActivePhaseError) -> Self {
         Self::refused(error.to_string())
     }
 }
@@ -155,51 +159,43 @@ impl From<TeamError> for Failure {
     }
 }
 
-impl From<RemovalError> for Failure {
-    fn from(error: RemovalError) -> Self {
-        match error {
-            RemovalError::Disk(error) => error.into(),
-            error => Self::refused(sentence(&error)),
-        }
-    }
-}
-
 impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
         let hint = matches!(error, GitError::Start { .. }).then(|| "install git, then try again");
-        let message = sentence(&error);
+        let message = error_chain(&error);
         Self { code: code::REFUSED, kind: "git", message, hint: hint.map(str::to_owned) }
     }
 }
 
 impl From<JsonError> for Failure {
     fn from(error: JsonError) -> Self {
-        Self::refused(sentence(&error))
+        Self::refused(error_chain(&error))
     }
 }
 
 impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Self {
-        Self::refused(sentence(&error))
+        Self::refused(error_chain(&error))
     }
 }
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Self {
-        Self::refused(sentence(&error))
+        Self::refused(error_chain(&error))
     }
 }
 
-/// Makes a panic say what a bug is: one sentence, exit code 70, no stack trace by default.
+/// Reports a panic as a bug: one message without a stack trace, and exit code 70.
 pub(crate) fn install_panic_message() {
     std::panic::set_hook(Box::new(|panic| {
-        let place =
+        let location =
             panic.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
-        let what = panic.payload_as_str().unwrap_or("no message");
-        // Nothing is left to do when even this cannot be written.
+        let message = panic.payload_as_str().unwrap_or("no message");
+        // If standard error cannot be written, nothing else can be done.
         let _ = writeln!(
             std::io::stderr(),
-            "Error: mow has a bug: {what}{place}\nHint: please report it with the command you ran"
+            "Error: mow has a bug: {message}{location}\n\
+             Hint: please report it with the command you ran"
         );
         std::process::exit(code::BUG);
     }));

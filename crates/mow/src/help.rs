@@ -1,8 +1,8 @@
-//! Documentation: one Markdown page for each command, shown whole or as examples below `--help`.
+//! The help pages: one Markdown page for each command, shown whole or as examples below `--help`.
 //!
-//! A page is `help/<word>.md`. Its first part is about the command; `## <command> <subcommand>`
-//! opens the part about a subcommand. Lines indented by four blanks that begin with `mow` are
-//! examples. Nothing of this is touched unless somebody asks for help.
+//! A page is `help/<command>.md`. Its first part describes the command; a heading
+//! `## <command> <subcommand>` starts the part about a subcommand. Lines that are indented by four
+//! spaces and start with `mow` are examples. Pages are read only when help is requested.
 
 mod pages;
 #[cfg(test)]
@@ -13,25 +13,25 @@ use std::fmt::Write;
 use clap::CommandFactory;
 
 use crate::cli::Cli;
-use crate::terminal::{BOLD, CYAN, painted};
+use crate::terminal::{BOLD, CYAN, styled};
 
-/// How many examples stand below `--help`.
+/// How many examples are shown below `--help`.
 const EXAMPLES_MAX: usize = 3;
 
-/// The documentation of a command.
-pub(crate) struct Page {
+/// The help page of a top-level command.
+pub(crate) struct HelpPage {
     word: &'static str,
     text: &'static str,
 }
 
-impl Page {
+impl HelpPage {
     /// Finds the page of a top-level command.
     pub(crate) fn find(word: &str) -> Option<Self> {
         let found = pages::PAGES.iter().find(|(name, _)| *name == word);
         found.map(|(word, text)| Self { word, text })
     }
 
-    /// Returns the page, or the part about a subcommand where it has one.
+    /// Returns the part about a subcommand, or the whole page if there is no such part.
     pub(crate) fn part(&self, words: &[&str]) -> &'static str {
         let heading = format!("## {} {}", self.word, words.join(" "));
         let mut parts = self.parts();
@@ -39,7 +39,7 @@ impl Page {
         found.unwrap_or(self.text)
     }
 
-    /// Returns the examples of a subcommand, or of the command itself where no word is given.
+    /// Returns the examples of a subcommand, or of the command itself if `words` is empty.
     pub(crate) fn examples(&self, words: &[&str]) -> Vec<&'static str> {
         let text = match words {
             [] => self.parts().next().unwrap_or_default(),
@@ -61,21 +61,21 @@ impl Page {
     }
 }
 
-/// Returns every command there is a page about.
+/// Returns every command that has a help page.
 pub(crate) fn topics() -> impl Iterator<Item = &'static str> {
     pages::PAGES.iter().map(|(word, _)| *word)
 }
 
-/// Returns the command line with examples below the help of every command.
-pub(crate) fn documented() -> clap::Command {
+/// Returns the definition of the command line, with examples below the help of every command.
+pub(crate) fn command_with_examples() -> clap::Command {
     let names: Vec<_> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
-    names.into_iter().fold(Cli::command(), |root, name| match Page::find(&name) {
+    names.into_iter().fold(Cli::command(), |root, name| match HelpPage::find(&name) {
         Some(page) => root.mut_subcommand(name, |command| with_examples(command, &page, &[])),
         None => root,
     })
 }
 
-fn with_examples(command: clap::Command, page: &Page, words: &[&str]) -> clap::Command {
+fn with_examples(command: clap::Command, page: &HelpPage, words: &[&str]) -> clap::Command {
     let names: Vec<_> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| {
         let words = [words, &[name]].concat();
@@ -95,16 +95,16 @@ fn example_block(examples: &[&str]) -> String {
     text
 }
 
-/// Returns a page with its headings and examples marked for a terminal.
+/// Returns a page with coloured headings and examples for a terminal.
 pub(crate) fn render(markdown: &str) -> String {
     let mut text = String::new();
     for line in markdown.lines() {
         let line = if let Some(command) = line.strip_prefix("## ") {
-            painted(BOLD, &format!("mow {command}"))
+            styled(BOLD, &format!("mow {command}"))
         } else if let Some(title) = line.strip_prefix("# ") {
-            painted(BOLD, title)
+            styled(BOLD, title)
         } else if line.starts_with("    ") {
-            painted(CYAN, line)
+            styled(CYAN, line)
         } else {
             line.to_owned()
         };
@@ -114,20 +114,21 @@ pub(crate) fn render(markdown: &str) -> String {
     text
 }
 
-/// Returns the words of every command that has no subcommands, and of those that work without one.
-pub(crate) fn leaves() -> Vec<String> {
-    let mut leaves = Vec::new();
+/// Returns every command that can be called: those without subcommands, and those that do not
+/// require one.
+pub(crate) fn callable_commands() -> Vec<String> {
+    let mut callable_commands = Vec::new();
     for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-        collect_leaves(command, command.get_name(), &mut leaves);
+        collect_callable(command, command.get_name(), &mut callable_commands);
     }
-    leaves
+    callable_commands
 }
 
-fn collect_leaves(command: &clap::Command, path: &str, leaves: &mut Vec<String>) {
+fn collect_callable(command: &clap::Command, path: &str, callable_commands: &mut Vec<String>) {
     if !command.has_subcommands() || !command.is_subcommand_required_set() {
-        leaves.push(path.to_owned());
+        callable_commands.push(path.to_owned());
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        collect_leaves(sub, &format!("{path} {}", sub.get_name()), leaves);
+        collect_callable(sub, &format!("{path} {}", sub.get_name()), callable_commands);
     }
 }

@@ -1,24 +1,27 @@
-//! The binary: arguments in, one answer out.
+//! The `mow` program: parses the command line, runs one command and prints its result.
 //!
-//! Everything that talks to a person or a script is in this crate; what is true is decided in
-//! `mow-core` and read by `mow-store`. Start with [`cli`] for what can be called, then
+//! Only this crate talks to people and scripts. `mow-core` makes the decisions, `mow-store` reads
+//! and writes files, `mow-engine` runs phases. Start with [`cli`] for the arguments, then read
 //! [`commands`].
 
 mod caller;
 mod cli;
 mod commands;
+mod compat;
 mod context;
 mod failure;
-mod family;
 mod help;
+mod lazy_subcommands;
 mod output;
+mod planning_commit;
 mod runs;
-mod teams;
+mod status_file;
 mod terminal;
+mod worktrees;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::install_panic_message();
-    output::finish(cli::parse().and_then(cli::Request::run))
+    output::finish(cli::parse().and_then(cli::ParsedCommandLine::run))
 }

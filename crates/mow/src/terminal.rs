@@ -1,6 +1,6 @@
-//! What the terminal can show: its width, its colours, its signs, and texts made to fit.
+//! Detects what the terminal supports (width, colours, UTF-8) and fits text to it.
 //!
-//! Only asks; [`crate::output`] prints, and takes colours off where they are not wanted.
+//! This module never prints; [`crate::output`] does.
 
 #[cfg(test)]
 mod tests;
@@ -9,37 +9,37 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style};
-use mow_core::color::{Level, Surroundings};
+use mow_core::color::{ColorEnvironment, ColorLevel};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How wide a text is when nobody says.
+/// The width when there is no terminal and `COLUMNS` is not set.
 const COLUMNS_DEFAULT: usize = 80;
 
-/// Headings and what stands out.
+/// Headings and emphasis.
 pub(crate) const BOLD: Style = Style::new().effects(Effects::BOLD);
-/// What matters less.
+/// Less important text.
 pub(crate) const DIM: Style = Style::new().effects(Effects::DIMMED);
-/// Done, or in order.
+/// Done or correct.
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
-/// Ready, or to be looked at.
+/// Ready, or needs attention.
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
-/// Wrong.
+/// Failed or wrong.
 pub(crate) const RED: Style = AnsiColor::Red.on_default();
 /// A command to paste.
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// What is written for.
+/// The width and character set that output is written for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     pub(crate) width: usize,
-    /// Whether it can show more than ASCII.
+    /// Whether the locale supports more than ASCII.
     pub(crate) utf8: bool,
 }
 
 impl Screen {
-    /// Returns the one this process prints on.
-    pub(crate) fn here() -> Self {
-        Self { width: width(), utf8: speaks_utf8() }
+    /// Detects the screen of this process.
+    pub(crate) fn current() -> Self {
+        Self { width: width(), utf8: supports_utf8() }
     }
 
     /// Returns the full and the empty cell of a progress bar.
@@ -48,20 +48,20 @@ impl Screen {
     }
 }
 
-/// Returns a text in a style.
-pub(crate) fn painted(style: Style, text: &str) -> String {
+/// Wraps a text in the escape codes of a style.
+pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Returns the columns to write for: those of the terminal, `COLUMNS`, or eighty.
+/// Returns the width of text output: `COLUMNS`, the terminal's width, or 80; between 40 and 400.
 pub(crate) fn width() -> usize {
-    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    stated.or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT).clamp(40, 400)
+    let from_env = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    from_env.or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT).clamp(40, 400)
 }
 
-/// Returns how wide a drawing of the contract is: as asked for, else as wide as the terminal.
-pub(crate) fn columns(asked: Option<u16>) -> usize {
-    asked.map(usize::from).or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT)
+/// Returns the width of a contract command's drawing: as requested, the terminal's width, or 80.
+pub(crate) fn drawing_width(requested: Option<u16>) -> usize {
+    requested.map(usize::from).or_else(terminal_columns).unwrap_or(COLUMNS_DEFAULT)
 }
 
 fn terminal_columns() -> Option<usize> {
@@ -69,40 +69,40 @@ fn terminal_columns() -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Returns how many colours a drawing of the contract may have.
-pub(crate) fn level() -> Level {
-    level_on(&std::io::stdout())
+/// Returns how many colours standard output supports.
+pub(crate) fn color_level() -> ColorLevel {
+    color_level_of(&std::io::stdout())
 }
 
-/// Decides about colours, for everything that is printed.
-fn level_on(stream: &impl IsTerminal) -> Level {
+/// Returns how many colours a stream supports; all printing uses this rule.
+fn color_level_of(stream: &impl IsTerminal) -> ColorLevel {
     let term = std::env::var("TERM").unwrap_or_default();
-    let demand = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    Level::of(Surroundings {
+    let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    ColorLevel::detect(ColorEnvironment {
         no_color: std::env::var_os("NO_COLOR").is_some(),
-        force_color: demand || std::env::var_os("FORCE_COLOR").is_some(),
+        force_color: is_forced || std::env::var_os("FORCE_COLOR").is_some(),
         is_terminal: stream.is_terminal(),
         term: &term,
     })
 }
 
-/// Returns a text as a stream can show it: without colours where they are not wanted.
-pub(crate) fn suited<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
-    if !text.contains('\x1b') || level_on(stream) != Level::None {
+/// Removes colours from a text unless the stream shows them.
+pub(crate) fn strip_unwanted_colors<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
+    if !text.contains('\x1b') || color_level_of(stream) != ColorLevel::None {
         return Cow::Borrowed(text);
     }
     Cow::Owned(anstream::adapter::strip_str(text).to_string())
 }
 
-/// Returns whether the locale can show more than ASCII.
-pub(crate) fn speaks_utf8() -> bool {
+/// Returns whether the locale supports more than ASCII.
+pub(crate) fn supports_utf8() -> bool {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     locale.is_none_or(|locale| !matches!(locale.as_str(), "C" | "POSIX"))
 }
 
-/// Returns a text from a file as one line without control characters, cut to some columns.
-pub(crate) fn fit(text: &str, columns: usize) -> String {
+/// Returns a text as one line without control characters, truncated to a number of columns.
+pub(crate) fn fit_line(text: &str, columns: usize) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.width() <= columns {
         return line;
@@ -120,7 +120,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     cut + "..."
 }
 
-/// Returns a text broken between words into lines of at most some columns.
+/// Breaks a text between words into lines of at most the given columns.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty())
@@ -130,14 +130,14 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(fit(word, columns)),
+            _ => lines.push(fit_line(word, columns)),
         }
     }
     lines
 }
 
-/// Quotes a name for a shell, whatever is in it.
-pub(crate) fn quoted(name: &str) -> String {
+/// Quotes a name for a shell; drops control characters.
+pub(crate) fn shell_quote(name: &str) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
     format!("'{}'", name.replace('\'', r"'\''"))
 }

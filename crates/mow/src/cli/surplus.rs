@@ -1,13 +1,13 @@
-//! What is too much in a call: flags given again, and words that no argument is left for.
+//! Finds surplus arguments in a call: repeated flags, and words after the last argument.
 //!
-//! Callers of older tools count on both being ignored. Only looked at when a call was not
-//! understood as it stands; flags that nobody knows stay in, and stay an error.
+//! Callers of older tools rely on both being ignored. This runs only after a normal parse failed.
+//! Unknown flags are not surplus: they stay in and stay an error.
 
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// Splits a call into what counts and what is too much; `None` when nothing is.
+/// Splits a call into kept and surplus arguments; `None` when there is no surplus.
 pub(super) fn split(args: &[OsString], mut root: Command) -> Option<(Vec<OsString>, Vec<String>)> {
     root.build();
     let mut command = &root;
@@ -19,10 +19,10 @@ pub(super) fn split(args: &[OsString], mut root: Command) -> Option<(Vec<OsStrin
     while let Some(arg) = rest.next() {
         let word = arg.to_string_lossy();
         let mut items = vec![arg.clone()];
-        let is_kept = if let Some(option) = option(command, &word) {
+        let is_kept = if let Some(option) = find_option(command, &word) {
             let range = option.get_num_args().unwrap_or_default();
             if range.max_values() > 1 {
-                // It takes all that follows.
+                // This option takes all following arguments as values.
                 kept.push(arg.clone());
                 kept.extend(rest.cloned());
                 break;
@@ -53,7 +53,8 @@ pub(super) fn split(args: &[OsString], mut root: Command) -> Option<(Vec<OsStrin
     (!dropped.is_empty()).then_some((kept, dropped))
 }
 
-fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+/// Finds the option that a word such as `--name` or `--name=value` sets.
+fn find_option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     let name = word.strip_prefix("--")?.split('=').next()?;
     command.get_arguments().find(|arg| {
         arg.get_long() == Some(name)
@@ -61,7 +62,7 @@ fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     })
 }
 
-/// Returns how many words the arguments of a command can hold.
+/// Returns how many positional words a command accepts.
 fn capacity(command: &Command) -> usize {
     let sizes = command.get_positionals().map(|arg| {
         let range = arg.get_num_args().unwrap_or_default();

@@ -1,14 +1,14 @@
-//! The commands that agents are told of are commands.
+//! Checks that every `mow` command named in an agent prompt exists and parses.
 
 use clap::Parser;
-use mow_prompts::{Prompt, Values, Variable, render};
+use mow_prompts::{Prompt, PromptValues, Variable, render};
 
 use super::Cli;
 
-/// Commands that prompts may name before they are there. One that is there is taken off this list.
-const COMING: [&str; 0] = [];
+/// Commands that prompts may name before they exist. Remove a command here once it exists.
+const NOT_YET_IMPLEMENTED: [&str; 0] = [];
 
-/// Returns the commands of mow in a text: in `code`, and on lines of code blocks.
+/// Returns the `mow` commands in a text: in inline code, and on lines of code blocks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -25,13 +25,14 @@ fn commands(text: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// Returns what the command line says to a command, words in capitals being places for values.
-fn refusal(command: &str) -> Option<String> {
-    let is_place = |word: &str| {
+/// Returns the parse error of a command, if any. Words in capitals stand for values.
+fn parse_error(command: &str) -> Option<String> {
+    let is_placeholder = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_uppercase())
             && !word.contains(|c: char| c.is_ascii_lowercase())
     };
-    let words = command.split_whitespace().map(|word| if is_place(word) { "3" } else { word });
+    let words =
+        command.split_whitespace().map(|word| if is_placeholder(word) { "3" } else { word });
     Cli::try_parse_from(words).err().map(|error| error.to_string())
 }
 
@@ -39,22 +40,30 @@ fn refusal(command: &str) -> Option<String> {
 fn commands_are_found_in_code_only() {
     let text = "Say mow x, `mow ps`,\n```sh\n$ mow log 3\nls\n```\n`not mow` and `mow roadmap get-phase PHASE`";
     assert_eq!(commands(text), ["mow ps", "mow log 3", "mow roadmap get-phase PHASE"]);
-    assert!(refusal("mow roadmap get-phase PHASE --raw").is_none());
+    assert!(parse_error("mow roadmap get-phase PHASE --raw").is_none());
     for wrong in ["mow roadmap get-phas PHASE", "mow ps --colour", "mow roadmap get-phase"] {
-        assert!(refusal(wrong).is_some(), "{wrong}");
+        assert!(parse_error(wrong).is_some(), "{wrong}");
     }
 }
 
 #[test]
-fn agents_are_told_of_commands_that_there_are() {
-    let values = Variable::all().fold(Values::default(), |all, one| all.with(one, "3"));
+fn prompts_name_only_commands_that_parse() {
+    let values = Variable::all()
+        .fold(PromptValues::default(), |values, variable| values.with(variable, "3"));
     let mut count = 0;
     for prompt in Prompt::ALL {
-        for command in commands(&render(prompt, None, &values).expect("all values are there")) {
+        for command in commands(&render(prompt, None, &values).expect("all variables have a value"))
+        {
             count += 1;
-            let is_coming = COMING.iter().any(|coming| command.starts_with(coming));
-            let refusal = refusal(&command);
-            assert_eq!(refusal.is_some(), is_coming, "{}: {command}: {refusal:?}", prompt.role());
+            let is_not_implemented =
+                NOT_YET_IMPLEMENTED.iter().any(|name| command.starts_with(name));
+            let error = parse_error(&command);
+            assert_eq!(
+                error.is_some(),
+                is_not_implemented,
+                "{}: {command}: {error:?}",
+                prompt.role()
+            );
         }
     }
     assert!(count > 10, "only {count} commands were found");

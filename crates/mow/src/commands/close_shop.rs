@@ -1,121 +1,133 @@
-//! `mow close-shop`: ends the work of a run for good: ideas for later are kept as todos, claims are
-//! released, the team is stopped, and the planning files are committed.
+//! `mow close-shop`: closes a run. Saves deferred ideas as todos, releases claims, removes the team
+//! from STATE.md and commits the planning files.
 //!
-//! Doing it again changes nothing. Worktrees stay; `mow worktree prune` removes them.
+//! Running it again changes nothing. Worktrees stay; `mow worktree prune` removes them.
 
 mod ideas;
 
 use std::fmt::Write;
 
-use mow_core::lead::Track;
+use mow_core::lead::PhaseState;
 use mow_engine::EngineError;
-use mow_engine::lead::take_lead;
+use mow_engine::lead::acquire_lead_lock;
 use mow_store::claims::{self, Claims};
 use mow_store::disk::{self, Lock, WAIT_DEFAULT, Writer};
 use mow_store::state::{assignments, team};
 use serde_json::{Value, json};
 
+use super::plural::counted;
 use super::run::confirm;
-use super::steer::must_be_person;
-use super::worktree::Worktree;
-use super::{commit, worktree};
+use super::steer::refuse_agents;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::runs::Run;
-use crate::terminal::{BOLD, CYAN, GREEN, YELLOW, fit, painted};
+use crate::terminal::{BOLD, CYAN, GREEN, YELLOW, fit_line, styled};
+use crate::{planning_commit, worktrees};
 
 /// The arguments of `close-shop`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Also when phases are not merged
+    /// Close the run even if some phases are not merged
     #[arg(long)]
     force: bool,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    must_be_person()?;
-    // What all worktrees share is written where the main one has it.
-    let context = &Context { project: context.shared()?, ..*context };
+    refuse_agents()?;
+    // Files that all worktrees share are in the main worktree.
+    let context = &Context { project: context.main_project()?, ..*context };
     let run = Run::load(context, None)?;
-    let _lock = alone(&run)?;
-    let open: Vec<_> = run.lead.phases.values().filter(|track| !track.status.is_over()).collect();
-    check(&run, &open, args.force)?;
-    let ideas = ideas::new(&run)?;
+    let _lock = lock_out_lead(&run)?;
+    let open: Vec<_> = run.lead.phases.values().filter(|phase| !phase.status.is_over()).collect();
+    check_closable(&run, &open, args.force)?;
+    let ideas = ideas::collect_new(&run)?;
     if !args.yes {
         let question = format!(
-            "Close run {} ({}), and keep {} ideas for later as todos?",
+            "Close run {} ({}) and save {} as todos?",
             run.dir.run(),
-            run.standing(),
-            ideas.len()
+            run.progress(),
+            counted(ideas.len(), "deferred idea")
         );
         if !confirm(&question)? {
             return Err(Failure::refused("nothing was closed").hint("mow close-shop --yes"));
         }
     }
-    let todos = ideas::keep(context, &ideas)?;
+    let todos = ideas::save_as_todos(context, &ideas)?;
     failpoint::reach("shop.ideas.kept");
     let released = release_claims(context, &run)?;
     failpoint::reach("shop.claims.released");
     let stopped = stop_team(context, &run)?;
     failpoint::reach("shop.team.stopped");
     let message = format!("docs: close run {}", run.dir.run());
-    let committed = parsed(commit::planning(context, &message)?);
+    let committed = parse_output(planning_commit::commit_planning_files(context, &message)?);
     failpoint::reach("shop.committed");
-    let worktrees = parsed(prunable(context)?);
-    let done = json!({
+    let worktrees = parse_output(list_worktrees(context)?);
+    let result = json!({
         "run": run.dir.run(),
-        "open": open.iter().map(|track| track.spec.number.to_string()).collect::<Vec<_>>(),
+        "open": open.iter().map(|phase| phase.spec.number.to_string()).collect::<Vec<_>>(),
         "todos": todos,
         "claims_released": released,
         "team_stopped": stopped,
         "commit": committed,
         "worktrees": worktrees["worktrees"],
     });
-    Ok(if context.wants_json() { Output::json_lines(done) } else { Output::Text(text(&done)) })
+    Ok(if context.wants_json() {
+        Output::pretty_json(result)
+    } else {
+        Output::Text(render(&result))
+    })
 }
 
-/// Takes the place of the lead, so that none begins meanwhile.
-fn alone(run: &Run) -> Result<Lock, Failure> {
-    match take_lead(&run.project) {
-        Err(EngineError::Led { .. }) => {
-            let message = format!("run {} is live: its lead is at work", run.dir.run());
-            Err(Failure::refused(message).hint("mow ps shows what it does; mow cancel ends it"))
+/// Acquires the lead lock, so that no lead can start meanwhile.
+fn lock_out_lead(run: &Run) -> Result<Lock, Failure> {
+    match acquire_lead_lock(&run.project) {
+        Err(EngineError::LeadRunning { .. }) => {
+            let message = format!("run {} is still running", run.dir.run());
+            Err(Failure::refused(message).hint("`mow ps` shows what it does; `mow cancel` ends it"))
         }
         lock => Ok(lock?),
     }
 }
 
-/// Refuses what would leave work behind.
-fn check(run: &Run, open: &[&Track], force: bool) -> Result<(), Failure> {
+/// Refuses if a worker is alive, or without `force` if work is not merged or not in the branch.
+fn check_closable(run: &Run, open: &[&PhaseState], force: bool) -> Result<(), Failure> {
     let alive = run.lead.phases.values().find(|t| t.attempt > 0 && run.worker_is_alive(t));
-    if let Some(track) = alive {
-        let message = format!("the worker of phase {} is at work", track.spec.number);
-        return Err(Failure::refused(message).hint(format!("{} takes it up", run.go_on())));
+    if let Some(phase) = alive {
+        let message = format!("the worker of phase {} is still running", phase.spec.number);
+        return Err(Failure::refused(message)
+            .hint(format!("continue the run with `{}`", run.resume_command())));
     }
     if force {
         return Ok(());
     }
     if !open.is_empty() {
-        let named: Vec<_> = open
+        let names: Vec<_> = open
             .iter()
-            .map(|track| format!("{} ({})", track.spec.number, track.status.name()))
+            .map(|phase| format!("{} ({})", phase.spec.number, phase.status.name()))
             .collect();
-        let message = format!("not merged: {}", named.join(", "));
-        let hint = format!("{} goes on; --force closes without them", run.go_on());
+        let message = format!("not merged: {}", names.join(", "));
+        let hint = format!(
+            "continue with `{}`, or close without them with `--force`",
+            run.resume_command()
+        );
         return Err(Failure::refused(message).hint(hint));
     }
-    if let Some((reason, command)) = &run.lead.follow_refused {
-        let message = format!("{} did not follow the run: {reason}", run.lead.target);
+    if let Some((reason, command)) = &run.lead.target.refusal {
+        let message = format!(
+            "the work of run {} is not in `{}` yet: {reason}",
+            run.dir.run(),
+            run.lead.target.branch
+        );
         return Err(Failure::refused(message).hint(command.clone()));
     }
     Ok(())
 }
 
-/// Gives up the claims that the run still holds; returns their phases.
+/// Releases the claims that the run still holds; returns their phases.
 fn release_claims(context: &Context, run: &Run) -> Result<Vec<String>, Failure> {
     let (mut phases, path) = (Vec::new(), claims::path(&context.project));
     let key = claims::project_key(&context.project);
@@ -137,10 +149,11 @@ fn release_claims(context: &Context, run: &Run) -> Result<Vec<String>, Failure> 
     Ok(phases)
 }
 
-/// Takes the team and the rows of the run's worktrees out of STATE.md.
+/// Removes the team and the rows of the run's worktrees from STATE.md; returns whether there was a
+/// team.
 fn stop_team(context: &Context, run: &Run) -> Result<bool, Failure> {
     let mut stopped = false;
-    let home = worktree::home(context)?;
+    let home = worktrees::home(context)?;
     let is_ours = |row: &assignments::Assignment| {
         run.lead.phases.keys().any(|phase| row.is_for(&phase.to_string()))
             && std::path::Path::new(&row.worktree).starts_with(home.path())
@@ -154,47 +167,53 @@ fn stop_team(context: &Context, run: &Run) -> Result<bool, Failure> {
     Ok(stopped)
 }
 
-/// Asks which worktrees could go.
-fn prunable(context: &Context) -> Result<Output, Failure> {
+/// Lists the worktrees and whether `mow worktree prune` would remove them.
+fn list_worktrees(context: &Context) -> Result<Output, Failure> {
     let as_json = Context { json: true, raw: false, project: context.project.clone() };
-    Worktree::Prune { yes: false }.run(&as_json)
+    worktrees::prune::run(&as_json, false)
 }
 
-/// Reads the answer of another command.
-fn parsed(output: Output) -> Value {
+/// Parses the JSON output of another command.
+fn parse_output(output: Output) -> Value {
     let (Output::Json { text, .. } | Output::Text(text)) = output else { return Value::Null };
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-fn text(done: &Value) -> String {
-    let list = |key: &str| done[key].as_array().cloned().unwrap_or_default();
-    let word = |value: &Value| fit(value.as_str().unwrap_or_default(), usize::MAX);
-    let title = format!("Run {} is closed.", word(&done["run"]));
-    let mut text = format!("{}\n", painted(BOLD, &painted(GREEN, &title)));
-    let open: Vec<_> = list("open").iter().map(word).collect();
+/// Returns the output for people.
+fn render(result: &Value) -> String {
+    let list = |key: &str| result[key].as_array().cloned().unwrap_or_default();
+    let text_of = |value: &Value| fit_line(value.as_str().unwrap_or_default(), usize::MAX);
+    let title = format!("Run {} is closed.", text_of(&result["run"]));
+    let mut text = format!("{}\n", styled(BOLD, &styled(GREEN, &title)));
+    let open: Vec<_> = list("open").iter().map(text_of).collect();
     if !open.is_empty() {
         let line = format!("Not merged: {}.", open.join(", "));
-        let _ = writeln!(text, "{}", painted(YELLOW, &line));
+        let _ = writeln!(text, "{}", styled(YELLOW, &line));
     }
     for todo in list("todos") {
-        let _ =
-            writeln!(text, "Kept for later: {} ({})", word(&todo["title"]), word(&todo["file"]));
+        let _ = writeln!(
+            text,
+            "Saved as todo: {} ({})",
+            text_of(&todo["title"]),
+            text_of(&todo["file"])
+        );
     }
-    let committed = match done["commit"]["hash"].as_str() {
-        Some(hash) => format!("Planning files are committed: {hash}."),
-        None => match done["commit"]["error"].as_str() {
-            Some(error) => format!("Planning files are not committed: {error}"),
-            None => "Planning files had nothing to commit.".to_owned(),
+    let committed = match result["commit"]["hash"].as_str() {
+        Some(hash) => format!("Committed the planning files: {hash}."),
+        None => match result["commit"]["error"].as_str() {
+            Some(error) => format!("Planning files were not committed: {error}"),
+            None => "The planning files have no changes to commit.".to_owned(),
         },
     };
     let _ = writeln!(text, "{committed}");
     let trees = list("worktrees");
     for tree in &trees {
-        let fate = tree["kept"].as_str().map_or("merged".to_owned(), |why| format!("kept: {why}"));
-        let _ = writeln!(text, "  {}  {fate}", word(&tree["path"]));
+        let state =
+            tree["kept"].as_str().map_or("merged".to_owned(), |reason| format!("kept: {reason}"));
+        let _ = writeln!(text, "  {}  {state}", text_of(&tree["path"]));
     }
     if trees.iter().any(|tree| tree["kept"].is_null()) {
-        let command = painted(CYAN, "mow worktree prune --yes");
+        let command = styled(CYAN, "mow worktree prune --yes");
         let _ = writeln!(text, "{command}  removes the merged worktrees");
     }
     text

@@ -1,4 +1,7 @@
-//! `mow config-ensure-section`, `config-set`, `config-get` and `config nudge-dismiss`.
+//! `mow config-ensure-section`, `config-set`, `config-get` and `config nudge-dismiss`: reads and
+//! changes `.planning/config.json`.
+//!
+//! A change replaces only the bytes of its own setting. The output is fixed by the contract.
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
@@ -7,16 +10,16 @@ use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::json_edit;
 use serde_json::{Map, Value, json};
 
-use crate::context::{Context, home, overridden, today};
+use crate::context::{Context, home, today, with_env_overrides};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
 
 const FILE: &str = "config.json";
 
-/// Commands on the settings.
+/// The subcommands of `mow config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Never suggest agent teams again
+    /// Never show the hint about agent teams again
     NudgeDismiss,
 }
 
@@ -30,7 +33,7 @@ impl ConfigCommand {
 
 /// The arguments of `config-get`.
 #[derive(Debug, Args)]
-pub(crate) struct Get {
+pub(crate) struct ConfigGetArgs {
     /// The setting, such as workflow.research
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     key: String,
@@ -38,16 +41,16 @@ pub(crate) struct Get {
 
 /// The arguments of `config-set`.
 #[derive(Debug, Args)]
-pub(crate) struct Set {
+pub(crate) struct ConfigSetArgs {
     /// The setting, such as workflow.research
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     key: String,
-    /// true, false, a number, or a text
+    /// true, false, a number or any other text
     #[arg(allow_hyphen_values = true)]
     value: String,
 }
 
-/// Changes config.json, made with its directory if it is missing.
+/// Changes config.json under the lock; creates the file and its directory if they are missing.
 fn update(
     context: &Context,
     change: impl FnOnce(&[u8]) -> Result<Option<Vec<u8>>, Failure>,
@@ -62,15 +65,15 @@ fn update(
     Ok(())
 }
 
-fn unreadable(error: &json_edit::JsonError) -> Failure {
+fn invalid_config(error: &json_edit::JsonError) -> Failure {
     Failure::refused(format!(".planning/{FILE}: {error}"))
-        .hint("put the file right, or let `mow validate health --repair` write a new one")
+        .hint("fix the file, or let `mow validate health --repair` write a new one")
 }
 
 /// `mow config-ensure-section`.
 pub(super) fn ensure_section(context: &Context) -> Result<Output, Failure> {
     if context.planning(FILE).exists() {
-        return Ok(already_there());
+        return Ok(already_exists());
     }
     let text = serde_json::to_string_pretty(&new_config()?).expect("settings are plain JSON");
     let mut created = false;
@@ -79,20 +82,20 @@ pub(super) fn ensure_section(context: &Context) -> Result<Output, Failure> {
         Ok(created.then(|| text.into_bytes()))
     })?;
     if !created {
-        return Ok(already_there());
+        return Ok(already_exists());
     }
     let answer = json!({ "created": true, "path": ".planning/config.json" });
     Ok(Output::with_raw(answer, "created"))
 }
 
-fn already_there() -> Output {
+fn already_exists() -> Output {
     Output::with_raw(json!({ "created": false, "reason": "already_exists" }), "exists")
 }
 
-/// Returns the settings of a new project, the user's own defaults laid over ours.
+/// Returns the settings of a new project: the built-in defaults, overridden by the user's defaults.
 fn new_config() -> Result<Map<String, Value>, Failure> {
     let settings = Config::default().settings();
-    let ours = json!({
+    let defaults = json!({
         "model_profile": settings.model_profile,
         "commit_docs": settings.commit_docs,
         "search_gitignored": settings.search_gitignored,
@@ -107,28 +110,28 @@ fn new_config() -> Result<Map<String, Value>, Failure> {
         "parallelization": settings.parallelization,
         "brave_search": has_search_key(),
     });
-    let Value::Object(mut ours) = ours else { unreachable!("settings are an object") };
+    let Value::Object(mut defaults) = defaults else { unreachable!("settings are an object") };
     for (key, value) in user_defaults()? {
-        match (ours.get_mut(&key), value) {
-            (Some(Value::Object(section)), Value::Object(theirs)) if key == "workflow" => {
-                section.extend(theirs);
+        match (defaults.get_mut(&key), value) {
+            (Some(Value::Object(section)), Value::Object(overrides)) if key == "workflow" => {
+                section.extend(overrides);
             }
             (_, value) => {
-                ours.insert(key, value);
+                defaults.insert(key, value);
             }
         }
     }
-    Ok(ours)
+    Ok(defaults)
 }
 
-/// Loads the user's defaults; a file that is no JSON is left out with a warning.
+/// Loads the user's defaults; a file that is not JSON is ignored with a warning.
 fn user_defaults() -> Result<Map<String, Value>, Failure> {
     let Some(home) = home() else { return Ok(Map::new()) };
     for file in [".mowism/defaults.json", ".gsd/defaults.json"] {
         let path = home.join(file);
         if let Some(bytes) = disk::read(&path)? {
             return Ok(json_edit::parse(&bytes).unwrap_or_else(|error| {
-                warn(&format!("{}: {error}; it was left out", path.display()));
+                warn(&format!("{}: {error}; the file is ignored", path.display()));
                 Map::new()
             }));
         }
@@ -136,49 +139,50 @@ fn user_defaults() -> Result<Map<String, Value>, Failure> {
     Ok(Map::new())
 }
 
-/// Returns whether the user has a key for web search.
-pub(super) fn has_search_key() -> bool {
+/// Returns whether the user has an API key for web search, in the environment or in a file.
+pub(crate) fn has_search_key() -> bool {
     let in_environment = std::env::var_os("BRAVE_API_KEY").is_some_and(|key| !key.is_empty());
     let files = [".mowism/brave_api_key", ".gsd/brave_api_key"];
     in_environment || home().is_some_and(|home| files.iter().any(|file| home.join(file).exists()))
 }
 
-/// Changes one setting, and no other byte of the file.
+/// Changes one setting and no other byte of the file.
 pub(super) fn set(context: &Context, key: &str, value: &Value) -> Result<(), Failure> {
     update(context, |old| {
         config::set(old, key, value).map(Some).map_err(|error| match error {
             json_edit::JsonError::BadPath { .. } => Failure::from(error),
-            _ => unreadable(&error),
+            _ => invalid_config(&error),
         })
     })
 }
 
-impl Set {
+impl ConfigSetArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         let value = config::parse_scalar(&self.value);
         set(context, &self.key, &value)?;
-        let raw = format!("{}={}", self.key, bare(&value));
+        let raw = format!("{}={}", self.key, raw_text(&value));
         Ok(Output::with_raw(json!({ "updated": true, "key": self.key, "value": value }), raw))
     }
 }
 
-impl Get {
+impl ConfigGetArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         let bytes = context.load(FILE)?.ok_or_else(|| {
             Failure::refused(".planning/config.json not found").hint("mow config-ensure-section")
         })?;
-        let config = overridden(Config::parse(&bytes).map_err(|error| unreadable(&error))?);
+        let config =
+            with_env_overrides(Config::parse(&bytes).map_err(|error| invalid_config(&error))?);
         let value = config.lookup(&self.key).ok_or_else(|| {
             Failure::refused(format!("Key not found: {}", self.key))
                 .hint(format!("mow config-set {} VALUE", self.key))
         })?;
-        let raw = bare(&value);
+        let raw = raw_text(&value);
         Ok(Output::with_raw(value, raw))
     }
 }
 
-/// Returns a value as scripts want it: texts without quotes, the rest as JSON on one line.
-fn bare(value: &Value) -> String {
+/// Returns a value for `--raw`: texts without quotes, everything else as JSON on one line.
+fn raw_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -188,12 +192,12 @@ fn nudge_dismiss(context: &Context) -> Result<Output, Failure> {
         let old = match json_edit::parse(old) {
             Ok(_) => old,
             Err(error) => {
-                warn(&format!(".planning/{FILE}: {error}; it was replaced"));
+                warn(&format!(".planning/{FILE}: {error}; the file is replaced"));
                 b""
             }
         };
-        let marked = json_edit::set(old, &["agent_teams_nudge_dismissed"], &json!(true))?;
-        let dated = json_edit::set(&marked, &["agent_teams_nudge_dismissed_at"], &json!(date))?;
+        let dismissed = json_edit::set(old, &["agent_teams_nudge_dismissed"], &json!(true))?;
+        let dated = json_edit::set(&dismissed, &["agent_teams_nudge_dismissed_at"], &json!(date))?;
         Ok(Some(dated))
     })?;
     let answer = json!({ "dismissed": true, "dismissed_at": date });

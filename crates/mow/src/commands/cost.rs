@@ -1,72 +1,76 @@
-//! `mow cost`: what the agents of a run used, by phase, plan, role and run of an agent.
+//! `mow cost`: shows the tokens and dollars of a run, by phase, plan, role and agent run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use mow_core::lead::Event;
-use mow_core::money::{Money, Spent};
+use mow_core::money::{AgentSpending, Spending};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
 use serde_json::{Value, json};
 
+use super::plural::counted;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{Run, time_text};
-use crate::terminal::{BOLD, DIM, painted};
+use crate::runs::{Run, format_utc};
+use crate::terminal::{BOLD, DIM, styled};
 
-/// What to count.
+/// The arguments of `cost`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A run, as `mow log` names it; the last one otherwise
+    /// The id of the run; default: the newest run
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// List every run of an agent
+    /// List every agent run
     #[arg(long)]
     each: bool,
 }
 
-/// One run of an agent.
-struct One<'a> {
+/// The spending of one agent run.
+struct AgentRun<'a> {
+    /// When the run ended, in milliseconds since 1970.
     at: u64,
     phase: PhaseNumber,
-    spent: &'a Spent,
+    spent: &'a AgentSpending,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let run = Run::load(context, args.run.as_deref())?;
-    let all: Vec<_> = run
+    let agent_runs: Vec<_> = run
         .entries
         .iter()
         .filter_map(|entry| match &entry.event {
             Event::Reported { phase, report: Report::Spent(spent), .. }
-            | Event::Spent { phase, spent } => Some(One { at: entry.at, phase: *phase, spent }),
+            | Event::Spent { phase, spent } => {
+                Some(AgentRun { at: entry.at, phase: *phase, spent })
+            }
             _ => None,
         })
         .collect();
-    let total = sum(all.iter());
-    let phases = by(&all, |one| one.phase);
-    let roles = by(&all, |one| one.spent.role.clone());
-    let plans = by(&all, |one| one.spent.plan.clone().unwrap_or_default());
+    let total = sum(agent_runs.iter());
+    let phases = group_by(&agent_runs, |run| run.phase);
+    let roles = group_by(&agent_runs, |run| run.spent.role.clone());
+    let plans = group_by(&agent_runs, |run| run.spent.plan.clone().unwrap_or_default());
     if context.wants_json() {
-        return Ok(Output::json_lines(json!({
+        return Ok(Output::pretty_json(json!({
             "run": run.dir.run(),
-            "total": amount(&total),
-            "phases": listed(phases.iter().map(|(key, value)| (key.to_string(), *value)), "phase"),
-            "plans": listed(plans.into_iter().filter(|(plan, _)| !plan.is_empty()), "plan"),
-            "roles": listed(roles, "role"),
-            "agent_runs": all.iter().map(entry).collect::<Vec<_>>(),
+            "total": sum_json(&total),
+            "phases": rows_json(phases.iter().map(|(key, sum)| (key.to_string(), *sum)), "phase"),
+            "plans": rows_json(plans.into_iter().filter(|(plan, _)| !plan.is_empty()), "plan"),
+            "roles": rows_json(roles, "role"),
+            "agent_runs": agent_runs.iter().map(entry_json).collect::<Vec<_>>(),
         })));
     }
-    if all.is_empty() {
-        let text = format!("No agent was at work in run {}.\n", run.dir.run());
+    if agent_runs.is_empty() {
+        let text = format!("No agent has worked in run {} yet.\n", run.dir.run());
         return Ok(Output::Text(text));
     }
     let mut text = String::new();
     if args.each {
-        for one in &all {
-            let (at, phase) = (painted(DIM, &time_text(one.at)), one.phase);
-            let _ = writeln!(text, "{at} phase {phase}: {}", one.spent.sentence());
+        for run in &agent_runs {
+            let (at, phase) = (styled(DIM, &format_utc(run.at)), run.phase);
+            let _ = writeln!(text, "{at} phase {phase}: {}", run.spent.sentence());
         }
         text.push('\n');
     }
@@ -76,39 +80,46 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     for (role, (money, runs)) in &roles {
         let _ = writeln!(text, "{role:<12} {}", line(money, *runs));
     }
-    let _ = writeln!(text, "{:<12} {}", painted(BOLD, "all"), line(&total.0, total.1));
+    let _ = writeln!(text, "{:<12} {}", styled(BOLD, "total"), line(&total.0, total.1));
     Ok(Output::Text(text))
 }
 
-type Sum = (Money, usize);
+/// Total spending, and the number of agent runs.
+type UsageSum = (Spending, usize);
 
-fn sum<'a, 'b: 'a>(all: impl Iterator<Item = &'a One<'b>>) -> Sum {
-    all.fold((Money::default(), 0), |(mut money, runs), one| {
-        money += one.spent.money;
+fn sum<'a, 'b: 'a>(all: impl Iterator<Item = &'a AgentRun<'b>>) -> UsageSum {
+    all.fold((Spending::default(), 0), |(mut money, runs), run| {
+        money += run.spent.money;
         (money, runs + 1)
     })
 }
 
-fn by<K: Ord>(all: &[One<'_>], key: impl Fn(&One<'_>) -> K) -> BTreeMap<K, Sum> {
-    let mut sums: BTreeMap<K, Sum> = BTreeMap::new();
-    for one in all {
-        let (money, runs) = sums.entry(key(one)).or_default();
-        *money += one.spent.money;
+fn group_by<K: Ord>(
+    all: &[AgentRun<'_>],
+    key: impl Fn(&AgentRun<'_>) -> K,
+) -> BTreeMap<K, UsageSum> {
+    let mut sums: BTreeMap<K, UsageSum> = BTreeMap::new();
+    for run in all {
+        let (money, runs) = sums.entry(key(run)).or_default();
+        *money += run.spent.money;
         *runs += 1;
     }
     sums
 }
 
-fn line(money: &Money, runs: usize) -> String {
-    let Money { input, output, cached, .. } = money;
+fn line(money: &Spending, runs: usize) -> String {
+    let Spending { input, output, cached, .. } = money;
     let dollars = match money.micro_usd {
         0 => String::new(),
         _ => format!("${:.4}  ", money.usd()),
     };
-    format!("{dollars}{input} read, {output} written, {cached} cached, {runs} agent runs")
+    format!(
+        "{dollars}tokens: {input} read, {output} written, {cached} cached, {}",
+        counted(runs, "agent run")
+    )
 }
 
-fn amount((money, runs): &Sum) -> Value {
+fn sum_json((money, runs): &UsageSum) -> Value {
     let usd = (money.micro_usd > 0).then(|| money.usd());
     json!({
         "usd": usd, "input_tokens": money.input, "output_tokens": money.output,
@@ -116,25 +127,25 @@ fn amount((money, runs): &Sum) -> Value {
     })
 }
 
-fn listed(sums: impl IntoIterator<Item = (String, Sum)>, name: &str) -> Vec<Value> {
-    let one = |(key, sum): (String, Sum)| {
-        let mut value = amount(&sum);
+fn rows_json(sums: impl IntoIterator<Item = (String, UsageSum)>, name: &str) -> Vec<Value> {
+    let row = |(key, sum): (String, UsageSum)| {
+        let mut value = sum_json(&sum);
         value[name] = json!(key);
         value
     };
-    sums.into_iter().map(one).collect()
+    sums.into_iter().map(row).collect()
 }
 
-fn entry(one: &One<'_>) -> Value {
-    let mut value = told(&one.phase, one.spent);
-    value["at"] = json!(time_text(one.at));
+fn entry_json(run: &AgentRun<'_>) -> Value {
+    let mut value = agent_run_json(&run.phase, run.spent);
+    value["at"] = json!(format_utc(run.at));
     value
 }
 
-/// Returns what one run of an agent used.
-pub(super) fn told(phase: &PhaseNumber, spent: &Spent) -> Value {
-    let Spent { role, plan, agent, model, ms, money } = spent;
-    let mut value = amount(&(*money, 1));
+/// Returns the spending of one agent run as JSON.
+pub(super) fn agent_run_json(phase: &PhaseNumber, spent: &AgentSpending) -> Value {
+    let AgentSpending { role, plan, agent, model, ms, money } = spent;
+    let mut value = sum_json(&(*money, 1));
     value["phase"] = json!(phase.to_string());
     for (key, field) in [("role", json!(role)), ("plan", json!(plan)), ("agent", json!(agent))] {
         value[key] = field;

@@ -1,7 +1,7 @@
-//! `mow demo`: a small project whose plans any shell can carry out, to see mow at work.
+//! `mow demo`: creates a small project whose plans a shell can execute, and runs it.
 //!
-//! Only ever writes into a directory that is new or empty. Git's settings are touched in the new
-//! repository alone, and only where the user has no identity to commit with.
+//! Writes only into a new or empty directory. Changes git's configuration only in the new
+//! repository, and only if the user has no commit identity.
 
 mod files;
 
@@ -16,24 +16,24 @@ use super::run;
 use crate::context::{Context, today};
 use crate::failure::Failure;
 use crate::output::{Output, notice};
-use crate::terminal::{BOLD, CYAN, DIM, painted, quoted};
+use crate::terminal::{BOLD, CYAN, DIM, shell_quote, styled};
 
-/// How many demos may lie side by side before a name must be given.
+/// The highest number of a demo directory; beyond it `--dir` is required.
 const NUMBER_MAX: u32 = 99;
 
 /// The arguments of `demo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to, a directory that is new or empty; `mow-demo` if not given
+    /// A new or empty directory for the project [default: mow-demo]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Make the project, but do not run it
+    /// Create the project but do not run it
     #[arg(long)]
     prepare: bool,
 }
 
 #[derive(Serialize)]
-struct Prepared {
+struct DemoProject {
     dir: PathBuf,
     phases: usize,
     plans: usize,
@@ -41,39 +41,39 @@ struct Prepared {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let dir = match &args.dir {
-        Some(dir) => context.named(dir),
+        Some(dir) => context.path_from_cwd(dir),
         None => free_dir(&context.project.cwd)?,
     };
-    let prepared = prepare(&dir)?;
+    let project = prepare(&dir)?;
     if !args.prepare {
-        return run_demo(context, &prepared.dir);
+        return run_demo(context, &project.dir);
     }
-    Ok(if context.wants_json() { Output::json_lines(&prepared) } else { told(&prepared) })
+    Ok(if context.wants_json() { Output::pretty_json(&project) } else { next_steps(&project) })
 }
 
-/// Runs a prepared project to its end.
+/// Runs all phases of the demo project.
 fn run_demo(context: &Context, dir: &Path) -> Result<Output, Failure> {
-    notice(&format!("the demo is in {}", dir.display()));
+    notice(&format!("the demo project is in {}", dir.display()));
     let context = Context::new(context.raw, context.json, Some(dir))?;
     run::run(&context, &run::Args::for_demo())
 }
 
-/// Returns the first of `mow-demo`, `mow-demo-2`, … that is not there.
+/// Returns the first of `mow-demo`, `mow-demo-2`, … that does not exist.
 fn free_dir(cwd: &Path) -> Result<PathBuf, Failure> {
     let numbered = (2..=NUMBER_MAX).map(|number| format!("mow-demo-{number}"));
     let mut names = std::iter::once("mow-demo".to_owned()).chain(numbered);
     let is_free = |dir: &PathBuf| dir.symlink_metadata().is_err();
     names.find_map(|name| Some(cwd.join(name)).filter(is_free)).ok_or_else(|| {
-        Failure::refused(format!("mow-demo to mow-demo-{NUMBER_MAX} are there already"))
-            .hint("remove some, or mow demo --dir DIR")
+        Failure::refused(format!("`mow-demo` to `mow-demo-{NUMBER_MAX}` exist already"))
+            .hint("remove some of them, or use `mow demo --dir DIR`")
     })
 }
 
-/// Makes the project with everything in its first commit.
-fn prepare(dir: &Path) -> Result<Prepared, Failure> {
+/// Creates the project and commits all its files.
+fn prepare(dir: &Path) -> Result<DemoProject, Failure> {
     check_unused(dir)?;
     let parent = dir.ancestors().skip(1).find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
-    // Without git nothing is to be left behind.
+    // Checked before the first write, so that nothing is left behind if git is missing.
     Git::new(parent).run(&["--version"])?;
     let date = today();
     let writer = Writer::open_dir(dir, WAIT_DEFAULT)?;
@@ -86,14 +86,14 @@ fn prepare(dir: &Path) -> Result<Prepared, Failure> {
     commit(&Git::new(dir))?;
     let count = |end: &str| files::FILES.iter().filter(|(path, _)| path.ends_with(end)).count();
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
-    Ok(Prepared { dir, phases: count("-CONTEXT.md"), plans: count("-PLAN.md") })
+    Ok(DemoProject { dir, phases: count("-CONTEXT.md"), plans: count("-PLAN.md") })
 }
 
-/// Refuses a place where something is.
+/// Refuses a directory that is not new or empty.
 fn check_unused(dir: &Path) -> Result<(), Failure> {
-    let refused = |what: &str| {
-        let message = format!("{} {what}", dir.display());
-        Err(Failure::refused(message).hint("name a directory that is new or empty"))
+    let refused = |problem: &str| {
+        let message = format!("{} {problem}", dir.display());
+        Err(Failure::refused(message).hint("name a new or empty directory with `--dir DIR`"))
     };
     if dir.symlink_metadata().is_err() {
         return Ok(());
@@ -105,6 +105,7 @@ fn check_unused(dir: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Creates the repository and its first commit.
 fn commit(git: &Git) -> Result<(), Failure> {
     git.run(&["init", "--quiet", "-b", "main"])?;
     if !has_identity(git)? {
@@ -116,17 +117,18 @@ fn commit(git: &Git) -> Result<(), Failure> {
     Ok(())
 }
 
-fn told(prepared: &Prepared) -> Output {
-    let Prepared { dir, phases, plans } = prepared;
+/// Returns the output of `--prepare`.
+fn next_steps(project: &DemoProject) -> Output {
+    let DemoProject { dir, phases, plans } = project;
     let shown = dir.display();
-    let mut text = format!("Prepared {shown}: {phases} phases, {plans} plans.\n");
-    text += &format!("\n{}\n", painted(BOLD, "Next"));
-    for (command, why) in [
-        (format!("cd {}", quoted(&shown.to_string())), "everything below happens there"),
-        ("mow roadmap graph".to_owned(), "see which phases can run at the same time"),
-        ("mow run --all --yes".to_owned(), "let the embedded shell agent carry out the plans"),
+    let mut text = format!("Created {shown}: {phases} phases, {plans} plans.\n");
+    text += &format!("\n{}\n", styled(BOLD, "Next"));
+    for (command, reason) in [
+        (format!("cd {}", shell_quote(&shown.to_string())), "change to the project"),
+        ("mow roadmap graph".to_owned(), "show which phases can run in parallel"),
+        ("mow run --all --yes".to_owned(), "run all phases with the built-in shell agent"),
     ] {
-        text += &format!("  {}\n      {}\n", painted(CYAN, &command), painted(DIM, why));
+        text += &format!("  {}\n      {}\n", styled(CYAN, &command), styled(DIM, reason));
     }
     Output::Text(text)
 }

@@ -1,4 +1,4 @@
-//! `mow events`: a run as a stream, one event on each line, also while it goes on.
+//! `mow events`: prints the events of a run, one per line, and can follow a live run.
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
@@ -7,18 +7,18 @@ use std::time::Duration;
 use mow_core::lead::Lead;
 use mow_core::machine::Machine;
 use mow_engine::lead::parse_events;
-use mow_engine::watch::{Bell, LOOK_EVERY, watch};
-use mow_store::journal::Tail;
+use mow_engine::watch::{POLL_INTERVAL, WakeFlag, watch_dirs};
+use mow_store::journal::JournalReader;
 use mow_store::run_files::RunDir;
 use serde_json::{Value, json};
 
-use super::log::Line;
+use super::log::LogLine;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, compact, stream};
-use crate::runs::{self, Entry, find, is_over};
+use crate::runs::{self, JournalEntry, find_run_dir, is_over};
 
-/// How often a run is looked for that was not started yet.
+/// How often `--follow` checks whether a first run has started.
 const FIND_EVERY: Duration = Duration::from_millis(300);
 
 /// The arguments of `events`.
@@ -27,38 +27,41 @@ pub(crate) struct Args {
     /// Wait for new events until the run is over
     #[arg(long, short)]
     follow: bool,
-    /// The run; the newest if not given
+    /// The id of the run; default: the newest run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    let done = Output::Text(String::new());
-    let Some(dir) = wait_for_run(context, args)? else { return Err(runs::none()) };
-    let bell = Bell::default();
-    let changes = args.follow.then(|| changes(dir.path(), &bell));
-    let mut reader =
-        Reader { tail: Tail::new(&dir.journal()).without_sync(), dir, lead: Lead::default() };
+    let no_output = Output::Text(String::new());
+    let Some(dir) = wait_for_run(context, args)? else { return Err(runs::no_run_yet()) };
+    let flag = WakeFlag::default();
+    let changes = args.follow.then(|| watch_journal(dir.path(), &flag));
+    let mut reader = EventReader {
+        tail: JournalReader::new(&dir.journal()).without_sync(),
+        dir,
+        lead: Lead::default(),
+    };
     loop {
-        bell.reset();
-        let text = reader.news(context.wants_json())?;
+        flag.reset();
+        let text = reader.read_new(context.wants_json())?;
         if !text.is_empty() && !stream(&text)? {
-            return Ok(done);
+            return Ok(no_output);
         }
         let Some(changes) = changes.as_ref().filter(|_| !is_over(&reader.lead)) else {
-            return Ok(done);
+            return Ok(no_output);
         };
-        // Whether woken or not, the journal says what is new.
-        changes.recv_timeout(LOOK_EVERY).ok();
+        // A timeout is no error: the next read finds what is new in the journal.
+        changes.recv_timeout(POLL_INTERVAL).ok();
     }
 }
 
-/// Finds the run; with `--follow` it may still be about to begin.
+/// Finds the run; with `--follow` waits until a run exists.
 fn wait_for_run(context: &Context, args: &Args) -> Result<Option<RunDir>, Failure> {
-    let project = context.shared()?;
+    let project = context.main_project()?;
     loop {
         let name = args.run.as_deref();
-        if let Some(dir) = find(&project, name)? {
+        if let Some(dir) = find_run_dir(&project, name)? {
             return Ok(Some(dir));
         }
         if !args.follow {
@@ -68,39 +71,39 @@ fn wait_for_run(context: &Context, args: &Args) -> Result<Option<RunDir>, Failur
     }
 }
 
-/// Lets a thread tell when the journal has grown.
-fn changes(dir: &Path, bell: &Bell) -> Receiver<()> {
+/// Starts a thread that sends a message when the journal changes.
+fn watch_journal(dir: &Path, flag: &WakeFlag) -> Receiver<()> {
     let (sender, receiver) = mpsc::channel();
-    let concerns = |name: &str| name == "journal.ndjson";
-    watch(&[dir], concerns, bell.clone(), move || sender.send(()).is_ok());
+    let is_journal = |name: &str| name == "journal.ndjson";
+    watch_dirs(&[dir], is_journal, flag.clone(), move || sender.send(()).is_ok());
     receiver
 }
 
-/// Reads a journal that grows.
-struct Reader {
-    tail: Tail,
+/// Reads new events of a growing journal.
+struct EventReader {
+    tail: JournalReader,
     dir: RunDir,
     lead: Lead,
 }
 
-impl Reader {
-    /// Returns the lines of what is new.
-    fn news(&mut self, as_json: bool) -> Result<String, Failure> {
+impl EventReader {
+    /// Returns the lines of the events since the last call.
+    fn read_new(&mut self, as_json: bool) -> Result<String, Failure> {
         let mut text = String::new();
         for record in self.tail.poll()? {
             for event in parse_events(&self.dir, &record)? {
-                let entry = Entry { seq: record.seq, at: record.at, event };
-                let line = Line::of_lead(&entry, &self.lead);
+                let entry = JournalEntry { seq: record.seq, at: record.at, event };
+                let line = LogLine::from_lead(&entry, &self.lead);
                 self.lead.apply(&entry.event, entry.at);
-                let shown = if as_json { Some(self.json(&line)) } else { line.shown() };
+                let shown = if as_json { Some(self.to_json(&line)) } else { line.render() };
                 text.extend(shown.map(|line| line + "\n"));
             }
         }
         Ok(text)
     }
 
-    /// Returns a line as an object that also says of which run it is.
-    fn json(&self, line: &Line) -> String {
+    /// Returns a line as a JSON object, with the id of the run.
+    fn to_json(&self, line: &LogLine) -> String {
         let mut object = json!({ "run": self.dir.run() });
         if let (Value::Object(object), Value::Object(fields)) = (&mut object, json!(line)) {
             object.extend(fields);

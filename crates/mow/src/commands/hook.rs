@@ -1,7 +1,7 @@
-//! `mow hook …`: what Claude Code calls when something happens; each reads one JSON object.
+//! `mow hook …`: the hooks that Claude Code calls on its events. Each reads one JSON object.
 //!
-//! A hook that watches never stands in the way: what goes wrong is a warning. Only the one that
-//! makes a worktree fails, because its caller goes on in the directory it names.
+//! An observing hook never fails: an error becomes a warning. Only `worktree-create` can fail,
+//! because Claude Code continues in the directory that it prints.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,46 +13,49 @@ use mow_store::disk;
 use mow_store::state::handoff;
 use serde_json::{Value, json};
 
-use super::{commit, dashboard, worktree};
+use super::dashboard;
 use crate::caller;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
+use crate::{planning_commit, worktrees};
 
-/// How much of what the caller says is read.
+/// How many bytes of standard input are read.
 const INPUT_BYTES_MAX: u64 = 1 << 20;
-/// How large a transcript is when the context is full, unless `MOW_MAX_TRANSCRIPT_KB` says.
+/// The size of a transcript, in KB, at which the context counts as full; `MOW_MAX_TRANSCRIPT_KB`
+/// overrides it.
 const TRANSCRIPT_KB_DEFAULT: u64 = 3000;
-/// At how much of the context left, in percent, a session is told, and work is put in safety.
+/// At this percentage of context left, the session is warned.
 const WARN_PERCENT: u64 = 25;
+/// At this percentage of context left, STATE.md gets a note for the next session.
 const HANDOFF_PERCENT: u64 = 15;
 
-/// The events that Claude Code has hooks for.
+/// The subcommands of `mow hook`: one for each event of Claude Code.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Hook {
-    /// A session stops: tell when its context runs out, and leave a note for the next one
+pub(crate) enum HookCommand {
+    /// A session stops: warn when its context is nearly full, and leave a note for the next session
     Stop,
     /// A subagent starts: give it the instructions of the project
     SubagentStart,
-    /// A worktree is wanted: make it, and print where it is
+    /// A worktree is requested: create it and print its path
     WorktreeCreate,
-    /// A worktree goes: give its phase back
+    /// A worktree is removed: release the claim of its phase
     WorktreeRemove,
 }
 
-impl Hook {
+impl HookCommand {
     pub(super) fn run(&self) -> Result<Output, Failure> {
         match self {
             Self::WorktreeCreate => worktree_create(&input()?),
-            Self::Stop => Ok(watched(stop)),
-            Self::SubagentStart => Ok(watched(subagent_start)),
-            Self::WorktreeRemove => Ok(watched(worktree_remove)),
+            Self::Stop => Ok(run_observer(stop)),
+            Self::SubagentStart => Ok(run_observer(subagent_start)),
+            Self::WorktreeRemove => Ok(run_observer(worktree_remove)),
         }
     }
 }
 
-/// Runs a hook that must not fail.
-fn watched(hook: impl FnOnce(&Value) -> Result<Option<Value>, Failure>) -> Output {
+/// Runs a hook that must not fail; an error is printed as a warning.
+fn run_observer(hook: impl FnOnce(&Value) -> Result<Option<Value>, Failure>) -> Output {
     let answer = input().and_then(|input| hook(&input)).unwrap_or_else(|failure| {
         warn(&failure.message);
         None
@@ -60,20 +63,22 @@ fn watched(hook: impl FnOnce(&Value) -> Result<Option<Value>, Failure>) -> Outpu
     Output::Text(answer.map_or_else(String::new, |answer| compact(&answer) + "\n"))
 }
 
+/// Reads the event from standard input.
 fn input() -> Result<Value, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().take(INPUT_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| Failure::refused(format!("cannot read standard input: {error}")))?;
     let parsed: Option<Value> = serde_json::from_slice(&bytes).ok();
     parsed.filter(Value::is_object).ok_or_else(|| {
-        Failure::refused("standard input is no JSON object")
-            .hint("Claude Code calls this; mow install hooks sets it up")
+        Failure::refused("standard input is not a JSON object")
+            .hint("Claude Code calls this command; `mow install hooks` registers it")
     })
 }
 
+/// Returns a text field of the event; a missing or empty one is refused.
 fn text<'a>(input: &'a Value, key: &str) -> Result<&'a str, Failure> {
     let text = input[key].as_str().filter(|text| !text.is_empty());
-    text.ok_or_else(|| Failure::refused(format!("the event names no `{key}`")))
+    text.ok_or_else(|| Failure::refused(format!("the event has no `{key}`")))
 }
 
 fn context(input: &Value) -> Result<Context, Failure> {
@@ -97,11 +102,13 @@ fn stop(input: &Value) -> Result<Option<Value>, Failure> {
         let session = transcript.file_stem().unwrap_or_default().to_string_lossy();
         hand_off(&context, &session, left)?;
         format!(
-            "About {left} % of the context is left. STATE.md has a note for the next session: \
-             finish the task at hand, start a new session and resume there."
+            "About {left} % of the context is left. STATE.md has a note for the next session. \
+             Finish the current task, then start a new session and resume there."
         )
     } else if left <= WARN_PERCENT {
-        format!("About {left} % of the context is left. Finish the plan at hand, then start anew.")
+        format!(
+            "About {left} % of the context is left. Finish the current plan, then start a new session."
+        )
     } else {
         return Ok(None);
     };
@@ -111,23 +118,23 @@ fn stop(input: &Value) -> Result<Option<Value>, Failure> {
 /// Leaves a note in STATE.md, once for a session, and commits the planning files.
 fn hand_off(context: &Context, session: &str, left: u64) -> Result<(), Failure> {
     let session: String = session.chars().filter(|c| !c.is_control()).collect();
-    let words = format!(
-        "A session ended with about {left} % of its context left. What is committed counts; \
-         `mow` says where things stand."
+    let note = format!(
+        "A session ended with about {left} % of its context left. Rely only on what is \
+         committed; `mow` shows the progress."
     );
-    // A worker of a run leaves STATE.md to the lead.
-    if caller::worker(context)?.is_some() {
+    // During a run only the lead writes STATE.md.
+    if caller::calling_worker(context)?.is_some() {
         return Ok(());
     }
     let mut is_new = false;
     disk::update(&context.project, &context.planning("STATE.md"), |old| {
-        let noted = old.and_then(|old| handoff::note(old, &today(), &session, &words));
-        is_new = noted.is_some();
-        Ok::<_, Failure>(noted)
+        let with_note = old.and_then(|old| handoff::write_note(old, &today(), &session, &note));
+        is_new = with_note.is_some();
+        Ok::<_, Failure>(with_note)
     })?;
-    // The user's own hooks and settings decide about this commit as about any other.
+    // The commit runs the user's git hooks and obeys `commit_docs`, like any other commit.
     if is_new {
-        commit::planning(context, "docs: hand off to the next session")?;
+        planning_commit::commit_planning_files(context, "docs: hand off to the next session")?;
     }
     Ok(())
 }
@@ -145,14 +152,14 @@ fn subagent_start(input: &Value) -> Result<Option<Value>, Failure> {
 
 fn worktree_create(input: &Value) -> Result<Output, Failure> {
     let name = text(input, "name")?;
-    let created = worktree::create(&context(input)?, None, Some(name))?;
+    let created = worktrees::create(&context(input)?, None, Some(name))?;
     Ok(Output::Text(format!("{}\n", created.path.display())))
 }
 
 fn worktree_remove(input: &Value) -> Result<Option<Value>, Failure> {
     let path = PathBuf::from(text(input, "worktree_path")?);
     let context = context(input)?;
-    let home = worktree::home(&context)?;
+    let home = worktrees::home(&context)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = path.parent().is_some_and(|parent| parent == home.path());
     let Some(phase) = home.phase_in(&name).filter(|_| is_ours) else { return Ok(None) };
@@ -160,14 +167,14 @@ fn worktree_remove(input: &Value) -> Result<Option<Value>, Failure> {
         if Git::new(&path).is_dirty(true).unwrap_or(false) {
             warn(&format!("{} has uncommitted changes", path.display()));
         }
-        worktree::release(&Context::new(false, false, Some(&path))?, &phase.to_string())?;
+        worktrees::release(&Context::new(false, false, Some(&path))?, &phase.to_string())?;
     } else {
-        worktree::clean_silently(&context);
+        worktrees::release_stale_quietly(&context);
     }
-    worktree::remove_from_manifest(&context, &phase.to_string())?;
-    // What waits for a person in this phase waits no longer; other phases keep their pins.
+    worktrees::remove_from_manifest(&context, &phase.to_string())?;
+    // This event unpins the notices of this phase; those of other phases stay.
     let (kind, detail) = ("worktree_removed".to_owned(), name.into_owned());
     let event = Event { kind, phase: Some(phase.to_string()), detail, ts: now() };
-    dashboard::add(&context.shared()?, &event)?;
+    dashboard::add_event(&context.main_project()?, &event)?;
     Ok(None)
 }

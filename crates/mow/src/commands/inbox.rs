@@ -1,26 +1,26 @@
-//! `mow inbox`, `mow answer`, `mow approve`, `mow deny`: what a run asks people, and their answers.
+//! `mow inbox`, `mow answer`, `mow approve`, `mow deny`: the questions of a run and their answers.
 //!
-//! An answer is left for the lead in a file and is good without a lead, too. What would change
-//! nothing is refused here, where the person still sees it.
+//! Answers are queued in a file for the lead, so they work without a running lead. An answer that
+//! would have no effect is refused at once, while the person still sees it.
 
 use std::fmt::Write;
 
-use mow_core::item::Item;
+use mow_core::inbox::InboxItem;
 use mow_core::lead::Command;
 use serde::Serialize;
 use serde_json::json;
 
-use super::steer::{self, Left};
+use super::steer::{self, QueuedCommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{Run, ago, time_text};
-use crate::terminal::{BOLD, CYAN, DIM, GREEN, YELLOW, fit, painted, width, wrap};
+use crate::runs::{Run, format_age, format_utc};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, YELLOW, fit_line, styled, width, wrap};
 
 /// The arguments of `inbox`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also what is answered already
+    /// List answered questions too
     #[arg(long)]
     all: bool,
 }
@@ -28,9 +28,9 @@ pub(crate) struct Args {
 /// The arguments of `answer`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AnswerArgs {
-    /// The number of the question, from `mow inbox`
+    /// The number of the question, as `mow inbox` shows it
     id: u32,
-    /// One of the choices, by its word, its beginning or its number, or any text where that will do
+    /// A choice by its word, its first letters or its number; free text if the question allows it
     #[arg(required = true)]
     text: Vec<String>,
 }
@@ -38,24 +38,24 @@ pub(crate) struct AnswerArgs {
 /// The arguments of `approve` and `deny`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerdictArgs {
-    /// The number of the question, from `mow inbox`
+    /// The number of the question, as `mow inbox` shows it
     id: u32,
 }
 
-/// A question as it is listed.
+/// The row of one question. Field names are JSON keys.
 #[derive(Serialize)]
-struct Listed {
+struct QuestionRow {
     id: u32,
     phase: Option<String>,
     kind: &'static str,
     question: String,
     choices: Vec<String>,
     since: Option<String>,
-    /// What was answered; of an open question what waits for the lead.
+    /// The answer; for a pending question the answer that the lead has not processed yet.
     answer: Option<String>,
-    /// `open`, `pending` when an answer waits for the lead, or `answered`.
+    /// `open`, `pending` when the lead has not processed the answer yet, or `answered`.
     state: &'static str,
-    /// The command to answer with.
+    /// The command that answers the question.
     command: String,
     #[serde(skip)]
     asked_at: u64,
@@ -63,46 +63,52 @@ struct Listed {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let run = Run::load(context, None)?;
-    let pending = run.pending()?;
+    let pending = run.pending_commands()?;
     let asked_at = run.asked_at();
-    let listed: Vec<_> = run
+    let rows: Vec<_> = run
         .lead
+        .inbox
         .items
         .values()
         .filter(|item| args.all || item.answer.is_none())
-        .map(|item| listed(item, &pending, asked_at.get(&item.id).copied()))
+        .map(|item| question_row(item, &pending, asked_at.get(&item.id).copied()))
         .collect();
     if context.wants_json() {
-        return Ok(Output::json_lines(json!({ "run": run.dir.run(), "questions": listed })));
+        return Ok(Output::pretty_json(json!({ "run": run.dir.run(), "questions": rows })));
     }
-    if listed.is_empty() {
-        let text = format!("Nothing waits for you. Run {}: {}.\n", run.dir.run(), run.standing());
+    if rows.is_empty() {
+        let text =
+            format!("No question waits for you. Run {}: {}.\n", run.dir.run(), run.progress());
         return Ok(Output::Text(text));
     }
     let mut text = String::new();
-    for question in &listed {
-        show(&mut text, question);
+    for question in &rows {
+        write_question(&mut text, question);
     }
     if run.lead_pid()?.is_none() {
-        let _ = writeln!(text, "No lead is running: {} goes on.", painted(CYAN, &run.go_on()));
+        let _ = writeln!(
+            text,
+            "The run is stopped. Continue with {}.",
+            styled(CYAN, &run.resume_command())
+        );
     }
     Ok(Output::Text(text))
 }
 
-fn listed(item: &Item, pending: &[Command], at: Option<u64>) -> Listed {
+fn question_row(item: &InboxItem, pending: &[Command], at: Option<u64>) -> QuestionRow {
     let waiting = pending_answer(pending, item.id);
     let state = match (&item.answer, waiting) {
         (Some(_), _) => "answered",
         (None, Some(_)) => "pending",
         (None, None) => "open",
     };
-    Listed {
+    QuestionRow {
         id: item.id,
         phase: item.phase.map(|phase| phase.to_string()),
         kind: item.ask.kind.name(),
         question: item.ask.question.clone(),
         choices: item.ask.choices.clone(),
-        since: at.map(time_text),
+        since: at.map(format_utc),
         answer: item.answer.clone().or_else(|| waiting.map(str::to_owned)),
         state,
         command: command_for(item),
@@ -110,7 +116,7 @@ fn listed(item: &Item, pending: &[Command], at: Option<u64>) -> Listed {
     }
 }
 
-/// Returns the answer that was given and is not taken up yet.
+/// Returns the queued answer to a question, which the lead has not processed yet.
 fn pending_answer(pending: &[Command], id: u32) -> Option<&str> {
     pending.iter().find_map(|command| match command {
         Command::Answer { item, text } if *item == id => Some(text.as_str()),
@@ -118,43 +124,48 @@ fn pending_answer(pending: &[Command], id: u32) -> Option<&str> {
     })
 }
 
-/// Returns the command that answers a question, ready to paste where there are choices.
-fn command_for(item: &Item) -> String {
+/// Returns a command that answers a question, with its first choice where there are choices.
+fn command_for(item: &InboxItem) -> String {
     match item.ask.choices.as_slice() {
         [] => format!("mow answer {} \"your answer\"", item.id),
         [first, ..] => format!("mow answer {} {first}", item.id),
     }
 }
 
-fn show(text: &mut String, question: &Listed) {
+/// Writes a question with its number, age, and answer or answer commands.
+fn write_question(text: &mut String, question: &QuestionRow) {
     let phase =
         question.phase.as_ref().map_or("the run".to_owned(), |phase| format!("phase {phase}"));
-    let head =
-        format!("{} · {phase} · {} · {} ago", question.id, question.kind, ago(question.asked_at));
-    let _ = writeln!(text, "{}", painted(BOLD, &head));
+    let head = format!(
+        "{} · {phase} · {} · {} ago",
+        question.id,
+        question.kind,
+        format_age(question.asked_at)
+    );
+    let _ = writeln!(text, "{}", styled(BOLD, &head));
     for line in wrap(&question.question, width().saturating_sub(4)) {
         let _ = writeln!(text, "  {line}");
     }
     match question.state {
         "answered" => {
-            let answer = fit(question.answer.as_deref().unwrap_or_default(), usize::MAX);
-            let _ = writeln!(text, "  {}", painted(GREEN, &format!("answered: {answer}")));
+            let answer = fit_line(question.answer.as_deref().unwrap_or_default(), usize::MAX);
+            let _ = writeln!(text, "  {}", styled(GREEN, &format!("answered: {answer}")));
         }
         "pending" => {
-            let answer = fit(question.answer.as_deref().unwrap_or_default(), usize::MAX);
-            let line = format!("answered: {answer} (the lead has not taken it up yet)");
-            let _ = writeln!(text, "  {}", painted(YELLOW, &line));
+            let answer = fit_line(question.answer.as_deref().unwrap_or_default(), usize::MAX);
+            let line = format!("answered: {answer} (the run has not processed it yet)");
+            let _ = writeln!(text, "  {}", styled(YELLOW, &line));
         }
         _ if question.choices.is_empty() => {
-            let _ = writeln!(text, "  {}", painted(CYAN, &question.command));
+            let _ = writeln!(text, "  {}", styled(CYAN, &question.command));
         }
         _ => {
             let commands: Vec<_> = question
                 .choices
                 .iter()
-                .map(|choice| painted(CYAN, &format!("mow answer {} {choice}", question.id)))
+                .map(|choice| styled(CYAN, &format!("mow answer {} {choice}", question.id)))
                 .collect();
-            let _ = writeln!(text, "  {}", commands.join(&painted(DIM, "  or  ")));
+            let _ = writeln!(text, "  {}", commands.join(&styled(DIM, "  or  ")));
         }
     }
     text.push('\n');
@@ -162,58 +173,60 @@ fn show(text: &mut String, question: &Listed) {
 
 /// `mow answer`.
 pub(super) fn answer(context: &Context, args: &AnswerArgs) -> Result<Output, Failure> {
-    let (run, item) = open(context, args.id)?;
+    let (run, item) = load_open_question(context, args.id)?;
     let text = item.ask.accept(&args.text.join(" ")).map_err(|problem| {
         let choices = item.ask.choices.join(", ");
-        let hint = if choices.is_empty() { "write some text".to_owned() } else { choices };
+        let hint =
+            if choices.is_empty() { "the answer must not be empty".to_owned() } else { choices };
         Failure::refused(format!("question {}: {problem}", args.id)).hint(hint)
     })?;
-    leave(context, &run, args.id, &text)
+    queue_answer(context, &run, args.id, &text)
 }
 
-/// `mow approve` and `mow deny`: the first choice and the last.
+/// `mow approve` and `mow deny`: answers with the first or the last choice.
 pub(super) fn verdict(context: &Context, args: &VerdictArgs, yes: bool) -> Result<Output, Failure> {
-    let (run, item) = open(context, args.id)?;
+    let (run, item) = load_open_question(context, args.id)?;
     let Some(text) = item.ask.verdict(yes).map(str::to_owned) else {
-        let message = format!("question {} is not answered by yes or no", args.id);
+        let message = format!("question {} has no choices to approve or deny", args.id);
         return Err(Failure::refused(message).hint(command_for(&item)));
     };
-    leave(context, &run, args.id, &text)
+    queue_answer(context, &run, args.id, &text)
 }
 
-/// Loads the run and a question of it that nobody has answered.
-fn open(context: &Context, id: u32) -> Result<(Run, Item), Failure> {
-    steer::must_be_person()?;
+/// Loads the run and one of its unanswered questions.
+fn load_open_question(context: &Context, id: u32) -> Result<(Run, InboxItem), Failure> {
+    steer::refuse_agents()?;
     let run = Run::load(context, None)?;
-    let Some(item) = run.lead.items.get(&id).cloned() else {
-        let open: Vec<_> = run.lead.open_items().map(|item| item.id.to_string()).collect();
+    let Some(item) = run.lead.inbox.items.get(&id).cloned() else {
+        let open: Vec<_> = run.lead.inbox.open().map(|item| item.id.to_string()).collect();
         let hint = match open.as_slice() {
-            [] => "no question is open: mow inbox --all".to_owned(),
-            open => format!("open questions: {}", open.join(", ")),
+            [] => "no question is open; `mow inbox --all` lists answered ones".to_owned(),
+            open => format!("the open questions are {}", open.join(", ")),
         };
         return Err(Failure::refused(format!("there is no question {id}")).hint(hint));
     };
     if let Some(answer) = &item.answer {
-        let message = format!("question {id} was answered before: {answer}");
-        return Err(Failure::refused(message).hint("mow inbox shows what is open"));
+        let message = format!("question {id} is already answered: {answer}");
+        return Err(Failure::refused(message).hint("`mow inbox` lists the open questions"));
     }
     Ok((run, item))
 }
 
-/// Says that somebody else was quicker, whose answer waits for the lead.
-fn too_late(run: &Run, id: u32, answer: &str) -> Result<Failure, Failure> {
-    let message = format!("question {id} is answered already: {answer}");
+/// The failure when another answer to the question is already queued.
+fn already_answered(run: &Run, id: u32, answer: &str) -> Result<Failure, Failure> {
+    let message = format!("question {id} is already answered: {answer}");
     let hint = match run.lead_pid()? {
-        Some(_) => "the lead is about to take it up".to_owned(),
-        None => format!("{} takes it up", run.go_on()),
+        Some(_) => "the run will process that answer".to_owned(),
+        None => format!("continue the run with `{}`", run.resume_command()),
     };
     Ok(Failure::refused(message).hint(hint))
 }
 
-fn leave(context: &Context, run: &Run, id: u32, text: &str) -> Result<Output, Failure> {
-    let said = format!("Question {id}: {}.", fit(text, usize::MAX));
-    match Left::answer_to(run, id, text)? {
-        Ok(left) => left.answer(context, &said),
-        Err(answer) => Err(too_late(run, id, &answer)?),
+/// Queues an answer for the lead, and reports it.
+fn queue_answer(context: &Context, run: &Run, id: u32, text: &str) -> Result<Output, Failure> {
+    let message = format!("Answered question {id}: {}.", fit_line(text, usize::MAX));
+    match QueuedCommand::answer_to(run, id, text)? {
+        Ok(queued) => queued.output(context, &message),
+        Err(answer) => Err(already_answered(run, id, &answer)?),
     }
 }

@@ -1,9 +1,11 @@
-//! `mow install …`: what other programs need to find mow.
+//! `mow install …`: registers mow with Claude Code, and writes a script that calls mow.
+//!
+//! Never replaces a file that mow did not write, unless `--force` is given.
 
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mow_store::disk::{Change, WAIT_DEFAULT, Writer};
+use mow_store::disk::{WAIT_DEFAULT, WriteOutcome, Writer};
 use mow_store::json_edit;
 use serde_json::{Value, json};
 
@@ -11,10 +13,10 @@ use crate::context::{Context, home};
 use crate::failure::{Failure, code};
 use crate::output::Output;
 
-/// The line by which a file of ours is known.
+/// The line that marks a script as written by mow. Existing scripts are recognised by it.
 const MARK: &str = "// Written by `mow install shim`: hands its arguments to mow.";
 
-/// The events of Claude Code and what is called for them.
+/// The events of Claude Code and the command that each calls.
 const HOOKS: [(&str, &str); 4] = [
     ("Stop", "mow hook stop"),
     ("SubagentStart", "mow hook subagent-start"),
@@ -22,28 +24,28 @@ const HOOKS: [(&str, &str); 4] = [
     ("WorktreeRemove", "mow hook worktree-remove"),
 ];
 
-/// Things to install.
+/// The subcommands of `mow install`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Install {
-    /// Register the hooks of mow with Claude Code
+pub(crate) enum InstallCommand {
+    /// Register the hooks of mow in the settings of Claude Code
     Hooks {
-        /// The settings to add them to; ~/.claude/settings.json if not given
+        /// The settings file [default: ~/.claude/settings.json]
         file: Option<PathBuf>,
     },
-    /// Write a small mow-tools.cjs that hands its arguments to mow
+    /// Write a script mow-tools.cjs that passes its arguments to mow
     Shim {
-        /// Where to; below ~/.claude if not given, where prompts look for it
+        /// The directory of the script [default: below ~/.claude, where prompts expect it]
         dir: Option<PathBuf>,
-        /// The name of the file, such as gsd-tools.cjs
+        /// The name of the script, such as gsd-tools.cjs
         #[arg(long, default_value = "mow-tools.cjs")]
         name: String,
-        /// Replace a file of that name that mow did not write
+        /// Replace an existing file that mow did not write
         #[arg(long)]
         force: bool,
     },
 }
 
-impl Install {
+impl InstallCommand {
     pub(super) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Hooks { file } => hooks(context, file.as_deref()),
@@ -54,40 +56,41 @@ impl Install {
 
 fn hooks(context: &Context, file: Option<&Path>) -> Result<Output, Failure> {
     let path = match file {
-        Some(file) => context.named(file),
+        Some(file) => context.path_from_cwd(file),
         None => claude_dir("mow install hooks FILE")?.join("settings.json"),
     };
     let dir = path.parent().unwrap_or(Path::new("/"));
     let mut added = Vec::new();
     Writer::open_dir(dir, WAIT_DEFAULT)?.update(&path, |old| {
-        let broken = |error: json_edit::JsonError| {
-            Failure::refused(format!("{}: {error}", path.display())).hint("nothing was changed")
+        let invalid = |error: json_edit::JsonError| {
+            Failure::refused(format!("{}: {error}", path.display()))
+                .hint("fix the file and try again; nothing was changed")
         };
         let mut bytes = old.unwrap_or_default().to_vec();
         added.clear();
         for (event, command) in HOOKS {
-            let settings = json_edit::parse(&bytes).map_err(broken)?;
+            let settings = json_edit::parse(&bytes).map_err(invalid)?;
             let registered = settings.get("hooks").and_then(|hooks| hooks.get(event));
             let mut groups = registered.and_then(Value::as_array).cloned().unwrap_or_default();
             if groups.iter().any(|group| calls(group, command)) {
                 continue;
             }
             groups.push(json!({ "hooks": [{ "type": "command", "command": command }] }));
-            bytes = json_edit::set(&bytes, &["hooks", event], &json!(groups)).map_err(broken)?;
+            bytes = json_edit::set(&bytes, &["hooks", event], &json!(groups)).map_err(invalid)?;
             added.push(event);
         }
         Ok::<_, Failure>(Some(bytes))
     })?;
     Ok(if context.wants_json() {
-        Output::json_lines(json!({ "path": path, "added": added }))
+        Output::pretty_json(json!({ "path": path, "added": added }))
     } else if added.is_empty() {
-        Output::Text(format!("{} has all hooks\n", path.display()))
+        Output::Text(format!("{} has all hooks already\n", path.display()))
     } else {
         Output::Text(format!("added {} to {}\n", added.join(", "), path.display()))
     })
 }
 
-/// Returns whether a group of hooks calls a command, whatever the path of the program.
+/// Returns whether a group of hooks calls a command; the path of the program does not matter.
 fn calls(group: &Value, command: &str) -> bool {
     let hooks = group["hooks"].as_array().into_iter().flatten();
     let mut commands = hooks.filter_map(|hook| hook["command"].as_str());
@@ -97,10 +100,10 @@ fn calls(group: &Value, command: &str) -> bool {
 fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Result<Output, Failure> {
     let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
     if !is_name || !name.ends_with(".cjs") || name.starts_with('-') {
-        return Err(Failure::refused(format!("{name:?} is not the name of a .cjs file")));
+        return Err(Failure::refused(format!("{name:?} is not the name of a `.cjs` file")));
     }
     let dir = match dir {
-        Some(dir) => context.named(dir),
+        Some(dir) => context.path_from_cwd(dir),
         None => default_dir(name)?,
     };
     let path = dir.join(name);
@@ -109,14 +112,16 @@ fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Resul
     let change = writer.update(Path::new(name), |old| {
         let is_foreign = old.is_some_and(|old| !String::from_utf8_lossy(old).contains(MARK));
         if is_foreign && !force {
-            let message = format!("{} is there, and mow did not write it", path.display());
-            return Err(Failure::refused(message).hint("move it away, or replace it with --force"));
+            let message = format!("{} exists and mow did not write it", path.display());
+            return Err(
+                Failure::refused(message).hint("move the file away, or replace it with `--force`")
+            );
         }
         Ok(Some(content.clone().into_bytes()))
     })?;
-    let written = change == Change::Written;
+    let written = change == WriteOutcome::Written;
     Ok(if context.wants_json() {
-        Output::json_lines(json!({ "path": path, "written": written }))
+        Output::pretty_json(json!({ "path": path, "written": written }))
     } else if written {
         Output::Text(format!("wrote {}\n", path.display()))
     } else {
@@ -124,25 +129,26 @@ fn shim(context: &Context, dir: Option<&Path>, name: &str, force: bool) -> Resul
     })
 }
 
-/// Where the prompts of existing projects call the file.
+/// Returns the directory in which the prompts of existing projects expect the script.
 fn default_dir(name: &str) -> Result<PathBuf, Failure> {
     let folder = if name.starts_with("gsd-") { "get-shit-done" } else { "mowism" };
     Ok(claude_dir("mow install shim DIR")?.join(folder).join("bin"))
 }
 
-/// Where Claude Code keeps what is the user's own.
-fn claude_dir(instead: &str) -> Result<PathBuf, Failure> {
-    // Whoever runs mow without HOME does not mean the files of the user it runs as.
+/// Returns the user's directory of Claude Code; `hint` is a command that works without it.
+fn claude_dir(hint: &str) -> Result<PathBuf, Failure> {
+    // Without HOME it is unclear whose settings are meant, so no other directory is guessed.
     let home = home().filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| Failure::refused("HOME is not set").hint(instead))?;
+    let home = home.ok_or_else(|| Failure::refused("HOME is not set").hint(hint))?;
     Ok(home.join(".claude"))
 }
 
+/// Returns the text of the script.
 fn script() -> Result<String, Failure> {
     let mow = std::env::current_exe().map_err(|error| Failure {
         code: code::OUTSIDE,
         kind: "outside",
-        message: format!("cannot find out where mow itself is: {error}"),
+        message: format!("cannot find the path of the mow program: {error}"),
         hint: None,
     })?;
     let mow = serde_json::to_string(&mow.to_string_lossy()).expect("text can be printed");

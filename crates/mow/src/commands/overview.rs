@@ -1,9 +1,9 @@
-//! `mow` alone: where the project stands, and what to do next.
+//! `mow` without a command: shows the progress of the project and what to do next.
 //!
-//! Only reads. Outside of a project it says what mow is and how to begin.
+//! Only reads. Outside of a project it says what mow does and how to start.
 
 mod advice;
-mod standing;
+mod project_overview;
 
 use std::fmt::Write;
 
@@ -12,94 +12,109 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, Screen, YELLOW, fit, painted};
-use advice::Step;
-use standing::{PhaseLine, Position, Standing};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, Screen, YELLOW, fit_line, styled};
+use advice::AdviceStep;
+use project_overview::{CurrentPosition, OverviewPhase, ProjectOverview};
 
-/// How many phases of a kind are shown; the rest is counted.
+/// How many lines of one kind are shown.
 const SHOWN_MAX: usize = 5;
-/// The column that values start in.
-const INDENT: usize = 10;
+/// The width of the labels.
+const LABEL_WIDTH: usize = 10;
 
 pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     if !context.project.planned {
-        return Ok(stranger(context));
+        return Ok(outside_project(context));
     }
-    let standing = Standing::load(context)?;
+    let overview = ProjectOverview::load(context)?;
     Ok(if context.wants_json() {
-        Output::json_lines(&standing)
+        Output::pretty_json(&overview)
     } else {
-        Output::Text(text(&standing, &Screen::here()))
+        Output::Text(render(&overview, &Screen::current()))
     })
 }
 
-/// The answer outside of a project.
-fn stranger(context: &Context) -> Output {
-    let steps = advice::outside(&context.project);
+/// Returns the output outside of a project.
+fn outside_project(context: &Context) -> Output {
+    let steps = advice::outside_project(&context.project);
     if context.wants_json() {
-        return Output::json_lines(json!({ "planned": false, "next": steps }));
+        return Output::pretty_json(json!({ "planned": false, "next": steps }));
     }
     let mut text = format!(
         "{}\n\n\
-         mow runs the phases of a planned project with coding agents, each phase in its\n\
-         own git worktree, as many at once as the plan allows. The plan is Markdown in\n\
-         .planning/. There is none in this directory or above it.\n",
-        painted(BOLD, "mow"),
+         mow runs the phases of a project with coding agents: each phase in its own git\n\
+         worktree, as many in parallel as their dependencies allow. The plan is Markdown\n\
+         in `.planning/`. This directory and those above it have no plan yet.\n",
+        styled(BOLD, "mow"),
     );
-    write_steps(&mut text, &steps, &Screen::here());
+    write_steps(&mut text, &steps, &Screen::current());
     Output::Text(text)
 }
 
-fn text(standing: &Standing, screen: &Screen) -> String {
-    let mut text = headline(standing, screen);
-    if let Some(position) = &standing.position {
-        row(&mut text, "Now", &now(position), screen);
+fn render(overview: &ProjectOverview, screen: &Screen) -> String {
+    let mut text = headline(overview, screen);
+    if let Some(position) = &overview.position {
+        write_row(&mut text, "Now", &position_text(position), screen);
         if let Some(status) = &position.status {
-            row(&mut text, "Status", status, screen);
+            write_row(&mut text, "Status", status, screen);
         }
         if let Some(activity) = &position.last_activity {
-            row(&mut text, "Last", activity, screen);
+            write_row(&mut text, "Last", activity, screen);
         }
     }
-    if let Some(run) = &standing.run {
-        let brief = &run.brief;
-        let led = brief.lead.map_or("no lead is running".to_owned(), |pid| format!("led by {pid}"));
-        row(&mut text, "Run", &format!("{led}: {} ({})", brief.standing, brief.run), screen);
-        for (at, ask) in run.asks.iter().take(SHOWN_MAX).enumerate() {
-            let label = if at == 0 { "Asks you" } else { "" };
-            row(&mut text, label, &format!("{} {}", ask.id, ask.question), screen);
+    if let Some(run) = &overview.run {
+        let run_overview = &run.overview;
+        let lead = match run_overview.lead {
+            Some(pid) => format!("running (process {pid})"),
+            None => "not running".to_owned(),
+        };
+        let line = format!("{lead}: {} ({})", run_overview.progress, run_overview.run);
+        write_row(&mut text, "Run", &line, screen);
+        for (index, question) in run.open_questions.iter().take(SHOWN_MAX).enumerate() {
+            let label = if index == 0 { "Questions" } else { "" };
+            write_row(&mut text, label, &format!("{} {}", question.id, question.text), screen);
         }
     }
-    for (at, phase) in standing.running.iter().take(SHOWN_MAX).enumerate() {
-        let label = if at == 0 { "Running" } else { "" };
-        row(&mut text, label, &running(phase), screen);
+    for (index, phase) in overview.running.iter().take(SHOWN_MAX).enumerate() {
+        let label = if index == 0 { "Running" } else { "" };
+        write_row(&mut text, label, &running_text(phase), screen);
     }
-    for (at, phase) in standing.held.iter().take(SHOWN_MAX).enumerate() {
-        let label = if at == 0 { "In the run" } else { "" };
-        row(&mut text, label, &format!("{} {} ({})", phase.number, phase.name, phase.how), screen);
+    for (index, phase) in overview.in_run.iter().take(SHOWN_MAX).enumerate() {
+        let label = if index == 0 { "In run" } else { "" };
+        write_row(
+            &mut text,
+            label,
+            &format!("{} {} ({})", phase.number, phase.name, phase.state),
+            screen,
+        );
     }
-    if standing.held.len() > SHOWN_MAX {
-        row(&mut text, "", &format!("and {} more", standing.held.len() - SHOWN_MAX), screen);
+    if overview.in_run.len() > SHOWN_MAX {
+        write_row(
+            &mut text,
+            "",
+            &format!("and {} more", overview.in_run.len() - SHOWN_MAX),
+            screen,
+        );
     }
-    rows(&mut text, "Ready", &standing.ready, screen);
-    rows(&mut text, "Blocked", &standing.blocked, screen);
-    for (at, blocker) in standing.blockers.iter().take(SHOWN_MAX).enumerate() {
-        row(&mut text, if at == 0 { "In the way" } else { "" }, blocker, screen);
+    write_phase_rows(&mut text, "Ready", &overview.ready, screen);
+    write_phase_rows(&mut text, "Blocked", &overview.blocked, screen);
+    for (index, blocker) in overview.blockers.iter().take(SHOWN_MAX).enumerate() {
+        write_row(&mut text, if index == 0 { "Blockers" } else { "" }, blocker, screen);
     }
-    for problem in &standing.problems {
-        let _ = writeln!(text, "{}", painted(RED, &fit(&format!("! {problem}"), screen.width)));
+    for problem in &overview.problems {
+        let _ = writeln!(text, "{}", styled(RED, &fit_line(&format!("! {problem}"), screen.width)));
     }
-    write_steps(&mut text, &standing.next, screen);
+    write_steps(&mut text, &overview.next, screen);
     text
 }
 
-fn headline(standing: &Standing, screen: &Screen) -> String {
-    let mut title = standing.project.clone();
-    if let Some(milestone) = &standing.milestone {
+/// Returns the project, its milestone and a progress bar.
+fn headline(overview: &ProjectOverview, screen: &Screen) -> String {
+    let mut title = overview.project.clone();
+    if let Some(milestone) = &overview.milestone {
         let _ = write!(title, ", {milestone}");
     }
-    let counts = standing.phases;
-    let mut text = format!("{}\n", painted(BOLD, &fit(&title, screen.width)));
+    let counts = overview.phases;
+    let mut text = format!("{}\n", styled(BOLD, &fit_line(&title, screen.width)));
     if counts.total == 0 {
         return text + "The roadmap declares no phases yet.\n\n";
     }
@@ -109,22 +124,22 @@ fn headline(standing: &Standing, screen: &Screen) -> String {
     let _ = writeln!(
         text,
         "{}{}  {} of {} phases done\n",
-        painted(GREEN, &full.repeat(cells)),
-        painted(DIM, &empty.repeat(width - cells)),
+        styled(GREEN, &full.repeat(cells)),
+        styled(DIM, &empty.repeat(width - cells)),
         counts.done,
         counts.total,
     );
     text
 }
 
-fn now(position: &Position) -> String {
+fn position_text(position: &CurrentPosition) -> String {
     let mut parts = Vec::new();
     if let Some(phase) = &position.phase {
         let total = position.total_phases.map_or(String::new(), |total| format!(" of {total}"));
         let name = position.phase_name.as_ref().map_or(String::new(), |name| format!(": {name}"));
         parts.push(format!("Phase {phase}{total}{name}"));
     }
-    // A phase that is not planned yet has a plan 0 of 0.
+    // STATE.md says plan 0 of 0 for a phase that has no plans yet.
     if let Some(plan) = position.plan.as_ref().filter(|plan| *plan != "0") {
         let total = position.total_plans.map_or(String::new(), |total| format!(" of {total}"));
         parts.push(if plan.eq_ignore_ascii_case("not started") {
@@ -133,10 +148,10 @@ fn now(position: &Position) -> String {
             format!("plan {plan}{total}")
         });
     }
-    if parts.is_empty() { "no phase is named".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "no current phase".to_owned() } else { parts.join(", ") }
 }
 
-fn running(phase: &mow_store::state::active::ActivePhase) -> String {
+fn running_text(phase: &mow_store::state::active_phases::ActivePhase) -> String {
     let worker = match phase.worker.trim() {
         "" | "--" => String::new(),
         worker => format!(", {worker}"),
@@ -144,46 +159,48 @@ fn running(phase: &mow_store::state::active::ActivePhase) -> String {
     format!("{} {} ({}), plans {}{worker}", phase.phase, phase.name, phase.status, phase.plans)
 }
 
-fn rows(text: &mut String, label: &str, phases: &[PhaseLine], screen: &Screen) {
-    for (at, phase) in phases.iter().take(SHOWN_MAX).enumerate() {
-        let waits = match phase.waiting_on.as_slice() {
+fn write_phase_rows(text: &mut String, label: &str, phases: &[OverviewPhase], screen: &Screen) {
+    for (index, phase) in phases.iter().take(SHOWN_MAX).enumerate() {
+        let waiting_on = match phase.waiting_on.as_slice() {
             [] => String::new(),
-            on => format!(" (waits for {})", on.join(", ")),
+            numbers => format!(" (waits for {})", numbers.join(", ")),
         };
-        let line = format!("{} {}{waits}", phase.number, phase.name);
-        row(text, if at == 0 { label } else { "" }, &line, screen);
+        let line = format!("{} {}{waiting_on}", phase.number, phase.name);
+        write_row(text, if index == 0 { label } else { "" }, &line, screen);
     }
     if phases.len() > SHOWN_MAX {
-        row(text, "", &format!("and {} more", phases.len() - SHOWN_MAX), screen);
+        write_row(text, "", &format!("and {} more", phases.len() - SHOWN_MAX), screen);
     }
 }
 
-fn row(text: &mut String, label: &str, value: &str, screen: &Screen) {
+fn write_row(text: &mut String, label: &str, value: &str, screen: &Screen) {
     let style = match label {
-        "Ready" | "Asks you" => YELLOW,
-        "In the way" => RED,
+        "Ready" | "Questions" => YELLOW,
+        "Blockers" => RED,
         _ => DIM,
     };
-    // Padding stands outside of the colour, so that it is the same without.
-    let pad = " ".repeat(INDENT + 1 - label.len());
-    let label = if label.is_empty() { String::new() } else { painted(style, label) };
-    let _ = writeln!(text, "{label}{pad}{}", fit(value, screen.width - INDENT - 1));
+    // The padding is outside of the colour codes, so that it is the same without colours.
+    let pad = " ".repeat(LABEL_WIDTH + 1 - label.len());
+    let label = if label.is_empty() { String::new() } else { styled(style, label) };
+    let _ = writeln!(text, "{label}{pad}{}", fit_line(value, screen.width - LABEL_WIDTH - 1));
 }
 
-/// Writes commands to paste. A command is never cut: what does not fit beside it goes below.
-fn write_steps(text: &mut String, steps: &[Step], screen: &Screen) {
-    let _ = writeln!(text, "\n{}", painted(BOLD, "Next"));
+/// Writes commands to paste.
+///
+/// A command is never cut. A reason that does not fit beside its command goes below it.
+fn write_steps(text: &mut String, steps: &[AdviceStep], screen: &Screen) {
+    let _ = writeln!(text, "\n{}", styled(BOLD, "Next"));
     let lengths = steps.iter().map(|step| step.command.chars().count());
     let column = lengths.filter(|length| *length <= screen.width / 2).max().unwrap_or(0);
     for step in steps {
         let length = step.command.chars().count();
-        let command = painted(CYAN, &step.command);
-        if length <= column && column + 4 + step.why.chars().count() <= screen.width {
+        let command = styled(CYAN, &step.command);
+        if length <= column && column + 4 + step.reason.chars().count() <= screen.width {
             let pad = " ".repeat(column - length);
-            let _ = writeln!(text, "  {command}{pad}  {}", painted(DIM, &step.why));
+            let _ = writeln!(text, "  {command}{pad}  {}", styled(DIM, &step.reason));
         } else {
-            let why = painted(DIM, &fit(&step.why, screen.width - 6));
-            let _ = writeln!(text, "  {command}\n      {why}");
+            let reason = styled(DIM, &fit_line(&step.reason, screen.width - 6));
+            let _ = writeln!(text, "  {command}\n      {reason}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The pages, ordered by name. A new command gets a file in `help/` and a line here.
+//! The embedded help pages, sorted by name. A new command gets a file in `help/` and a line here.
 
-/// Each page by the command it is about.
+/// The name of each command and the text of its page.
 pub(super) const PAGES: &[(&str, &str)] = &[
     ("agents", include_str!("../../help/agents.md")),
     ("answer", include_str!("../../help/answer.md")),

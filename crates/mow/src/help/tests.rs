@@ -1,4 +1,4 @@
-//! Every command is documented, and every example is a call that is understood.
+//! Every command has a help page, and every example on a page is a valid call.
 
 use clap::Parser;
 
@@ -6,20 +6,20 @@ use super::*;
 
 #[test]
 fn every_command_has_a_page_with_an_example() {
-    for leaf in leaves() {
-        let words: Vec<_> = leaf.split(' ').collect();
-        let page = Page::find(words[0]).unwrap_or_else(|| panic!("no page for {leaf}"));
-        assert!(!page.examples(&words[1..]).is_empty(), "no example for {leaf}");
+    for command in callable_commands() {
+        let words: Vec<_> = command.split(' ').collect();
+        let page = HelpPage::find(words[0]).unwrap_or_else(|| panic!("no page for {command}"));
+        assert!(!page.examples(&words[1..]).is_empty(), "no example for {command}");
     }
 }
 
 #[test]
-fn every_example_is_understood() {
-    let known = leaves();
+fn every_example_is_a_valid_call() {
+    let known = callable_commands();
     for (word, text) in pages::PAGES {
-        let page = Page { word, text };
+        let page = HelpPage { word, text };
         for example in page.parts().flat_map(examples_in) {
-            // Pages may be ahead of the commands; an example of one that exists must be right.
+            // A page may describe a command that does not exist yet; other examples must be valid.
             let mut words = shell_words(&example);
             words.retain(|word| word != "???");
             if known.contains(&documented_command(&page, &words[1..]))
@@ -31,8 +31,8 @@ fn every_example_is_understood() {
     }
 }
 
-/// The longest command that the page has a part about.
-fn documented_command(page: &Page, words: &[String]) -> String {
+/// Returns the longest prefix of `words` that the page has a part about.
+fn documented_command(page: &HelpPage, words: &[String]) -> String {
     let commands = (1..=words.len()).rev().map(|length| words[..length].join(" "));
     let mut documented =
         commands.filter(|command| page.text.contains(&format!("\n## {command}\n")));
@@ -44,7 +44,7 @@ fn examples_in(part: &str) -> Vec<String> {
     code.filter(|line| line.starts_with("mow")).map(str::to_owned).collect()
 }
 
-/// Splits an example as a shell would, up to a comment, a pipe or a list of commands.
+/// Splits an example like a shell, up to a comment, a pipe or the next command.
 fn shell_words(example: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -62,11 +62,11 @@ fn shell_words(example: &str) -> Vec<String> {
 }
 
 #[test]
-fn pages_are_in_order_and_begin_with_their_name() {
+fn pages_are_sorted_and_start_with_their_name() {
     assert!(pages::PAGES.is_sorted_by_key(|(word, _)| *word));
     for (word, text) in pages::PAGES {
         assert!(text.starts_with(&format!("# mow {word}\n\n")), "{word}");
-        let page = Page { word, text };
+        let page = HelpPage { word, text };
         assert!(!page.examples(&[]).is_empty(), "{word} has no example");
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{word}: {line}");
@@ -76,7 +76,7 @@ fn pages_are_in_order_and_begin_with_their_name() {
 
 #[test]
 fn a_part_is_found_by_the_words_of_its_command() {
-    let page = Page {
+    let page = HelpPage {
         word: "a",
         text: "# mow a\n\nText.\n\n    mow a\n\n## a b\n\n    mow a b\n\n## a b c\n\nEnd.\n",
     };

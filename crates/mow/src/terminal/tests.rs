@@ -1,19 +1,19 @@
-//! Texts made to fit.
+//! Tests of fitting text to a width.
 
 use super::*;
 
 #[test]
-fn long_texts_are_cut_by_columns_not_by_letters() {
-    assert_eq!(fit("short", 5), "short");
-    assert_eq!(fit("a longer text", 8), "a lon...");
-    assert_eq!(fit("a word and", 9), "a word...");
-    assert_eq!(fit("日本語日本語", 9), "日本語...");
-    assert_eq!(fit("日本語日本語", 8), "日本...");
+fn long_texts_are_truncated_by_columns_not_by_characters() {
+    assert_eq!(fit_line("short", 5), "short");
+    assert_eq!(fit_line("a longer text", 8), "a lon...");
+    assert_eq!(fit_line("a word and", 9), "a word...");
+    assert_eq!(fit_line("日本語日本語", 9), "日本語...");
+    assert_eq!(fit_line("日本語日本語", 8), "日本...");
 }
 
 #[test]
 fn control_characters_never_reach_the_terminal() {
-    assert_eq!(fit("red\x1b[31m\ttext\r\n", 80), "red [31m text  ");
+    assert_eq!(fit_line("red\x1b[31m\ttext\r\n", 80), "red [31m text  ");
     assert_eq!(wrap("a\x1b]0;title\x07 b", 80), ["a ]0;title b"]);
 }
 

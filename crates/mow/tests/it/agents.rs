@@ -1,16 +1,16 @@
-//! Runs whose roles are played by real coding agents, which ask a scripted model.
+//! Tests runs whose roles are real coding agents, which talk to a scripted language model.
 //!
-//! Everything but the model is real: the agents' programs, git, processes, the inbox.
+//! Everything except the model is real: the programs of the agents, git, processes, the inbox.
 
-mod asking;
-mod bad;
+mod agent_programs;
+mod codex_opencode_permissions;
 mod conflicts;
+mod kill_moments;
 mod kills;
 mod lifecycle;
-mod mixed;
-mod models;
-mod moments;
-mod peers;
+mod misbehaving;
+mod model_failures;
+mod peer_messages;
 mod permissions;
 mod reviews;
 
@@ -18,120 +18,130 @@ use std::fs;
 use std::time::Duration;
 
 use mow_testkit::agents::{Agent, Agents};
-use mow_testkit::field::{Field, Phase, Plan, Soil, marked, phase};
 use mow_testkit::llm::{Script, ScriptedLlm, Step, Tool};
+use mow_testkit::planned_project::{
+    PhaseFixture, PlanFixture, PlannedProject, ProjectOptions, phase, processes_of_run,
+};
 use serde_json::{Value, json};
 
 /// The program under test.
 const MOW: &str = env!("CARGO_BIN_EXE_mow");
-/// How long a model may wait for an agent to ask it something.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a test waits for the first request of an agent to its model.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// A field whose roles are played by agents.
-struct Scene {
+/// A project whose roles are agents, and the model they talk to.
+struct AgentRunFixture {
     llm: ScriptedLlm,
-    field: Field,
+    project: PlannedProject,
 }
 
-/// Who plays which role, `default` for all others; settings on top of that.
-struct Casting<'a> {
+/// The agent of each role (`default` for all others), and settings that are merged on top.
+struct AgentAssignment<'a> {
     roles: &'a [(&'a str, Agent)],
-    more: Value,
+    extra_config: Value,
 }
 
-impl Default for Casting<'_> {
+impl Default for AgentAssignment<'_> {
     fn default() -> Self {
-        Self { roles: &[("default", Agent::Claude)], more: json!({}) }
+        Self { roles: &[("default", Agent::Claude)], extra_config: json!({}) }
     }
 }
 
-impl Scene {
-    fn new(casting: &Casting<'_>, phases: &[Phase], scripts: Vec<Script>) -> Self {
+impl AgentRunFixture {
+    fn new(
+        assignment: &AgentAssignment<'_>,
+        phases: &[PhaseFixture],
+        scripts: Vec<Script>,
+    ) -> Self {
         let llm = ScriptedLlm::start(scripts);
-        let field = Field::on(MOW, &Soil { on_disk: true, ..Soil::default() }, phases);
-        let agents = Agents::find();
-        let home = field.sandbox.outside().join("agents");
+        let project = PlannedProject::with_options(
+            MOW,
+            &ProjectOptions { on_disk: true, ..ProjectOptions::default() },
+            phases,
+        );
+        let programs = Agents::find();
+        let home = project.sandbox.outer_dir().join("agents");
         let mut settings = json!({
             "workflow": { "research": true },
             "permissions": { "allow": ["Bash", "exec_command", "Write", "run_shell_command", "bash", "execute"] },
         });
-        for (role, agent) in casting.roles {
+        for (role_name, agent) in assignment.roles {
             let name = agent.program();
-            settings["roles"][*role]["agent"] = json!(name);
+            settings["roles"][*role_name]["agent"] = json!(name);
             if *agent == Agent::Gemini {
-                // Without one it asks a model which model to ask.
-                settings["roles"][*role]["model"] = json!(agent.model());
+                // Without a configured model, Gemini first asks a model which model to use.
+                settings["roles"][*role_name]["model"] = json!(agent.model());
             }
-            let env = agents.environment(*agent, &llm, &home).into_iter();
+            let env = programs.environment(*agent, &llm, &home).into_iter();
             let env: serde_json::Map<_, _> =
                 env.map(|(name, value)| (name, json!(value))).collect();
-            settings["agents"][name] = json!({ "command": agents.program(*agent), "env": env });
+            settings["agents"][name] = json!({ "command": programs.program(*agent), "env": env });
         }
-        merge(&mut settings, &casting.more);
-        field.write(".planning/config.json", settings.to_string());
-        field.git(&["commit", "-q", "-a", "-m", "Settings"]);
-        Self { llm, field }
+        merge_json(&mut settings, &assignment.extra_config);
+        project.write(".planning/config.json", settings.to_string());
+        project.git(&["commit", "-q", "-a", "-m", "Settings"]);
+        Self { llm, project }
     }
 
-    /// The questions that are open.
-    fn open(&self) -> Vec<Value> {
-        let ran = self.field.run(&["inbox", "--json"]);
+    /// Returns the open questions of the inbox.
+    fn open_questions(&self) -> Vec<Value> {
+        let ran = self.project.run(&["inbox", "--json"]);
         let value: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
         value["questions"].as_array().cloned().unwrap_or_default()
     }
 
-    /// All that was ever asked in the run.
-    fn asked(&self) -> Vec<Value> {
-        self.field.events().into_iter().filter(|event| event["event"] == "asked").collect()
+    /// Returns the journal events of all questions of the run, open or answered.
+    fn asked_events(&self) -> Vec<Value> {
+        self.project.events().into_iter().filter(|event| event["event"] == "asked").collect()
     }
 
     fn config(&self) -> Value {
-        serde_json::from_str(&self.field.text(".planning/config.json")).expect("it is JSON")
+        serde_json::from_str(&self.project.text(".planning/config.json")).expect("it is JSON")
     }
 
     fn answer(&self, item: &Value, text: &str) {
-        self.field.ends(&["answer", &item["id"].to_string(), text], 0);
+        self.project.exits_with(&["answer", &item["id"].to_string(), text], 0);
     }
 }
 
-fn merge(into: &mut Value, more: &Value) {
-    match (into, more) {
-        (Value::Object(into), Value::Object(more)) => {
-            for (key, value) in more {
-                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+fn merge_json(into: &mut Value, overrides: &Value) {
+    match (into, overrides) {
+        (Value::Object(into), Value::Object(overrides)) => {
+            for (key, value) in overrides {
+                merge_json(into.entry(key.clone()).or_insert(Value::Null), value);
             }
         }
-        (into, more) => *into = more.clone(),
+        (into, overrides) => *into = overrides.clone(),
     }
 }
 
-/// The processes of agents, and whatever they started.
-fn agents(run: &str) -> Vec<u32> {
+/// Returns the processes of agents and their children.
+fn agent_processes(run: &str) -> Vec<u32> {
     let is_agent = |pid: &u32| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"MOW_AGENT="))
     };
-    marked(run).into_iter().filter(is_agent).collect()
+    processes_of_run(run).into_iter().filter(is_agent).collect()
 }
 
-/// A script for a role.
-fn role(name: &str) -> Script {
+/// Returns an empty script that answers the requests of a role.
+fn role_script(name: &str) -> Script {
     Script::new(name).when(&format!("role: {name},"))
 }
 
-/// A turn that ends the work with an answer.
-fn says(value: &Value) -> Step {
+/// Returns a turn that ends the work with a JSON answer.
+fn final_answer(value: &Value) -> Step {
     Step::text(&format!("I am done.\n\n```json\n{value}\n```\n"))
 }
 
-/// A turn that calls a tool of mow, whatever the agent calls it.
-fn calls(tool: &str, input: Value) -> Step {
+/// Returns a turn that calls a tool of mow, with whichever prefix the agent gives its name.
+fn mow_tool_call(tool: &str, input: Value) -> Step {
     let prefixes = ["mcp__mow__", "mow_", "mcp_mow_", ""];
     let names = prefixes.map(|prefix| format!("{prefix}{tool}")).to_vec();
     Step::default().tool(Tool::FirstOf { names, input })
 }
 
-/// A plan of phase 1: a task for each file.
+/// Returns the text of a plan of phase 1 with a task for each file.
 fn plan_text(plan: &str, files: &[&str]) -> String {
     let tasks: String = files
         .iter()
@@ -150,36 +160,36 @@ fn plan_text(plan: &str, files: &[&str]) -> String {
     )
 }
 
-/// A turn that writes a plan of phase 1.
-fn writes_plan(plan: &str, files: &[&str]) -> Step {
+/// Returns a turn that writes a plan of phase 1.
+fn write_plan_step(plan: &str, files: &[&str]) -> Step {
     let text = plan_text(plan, files);
     Step::sh(&format!(
         "mkdir -p .planning/phases/01-field-1 && cat > .planning/phases/01-field-1/01-{plan}-PLAN.md <<'END'\n{text}END"
     ))
 }
 
-/// Phase 1 as somebody has planned it already: a task for each file.
-fn planned(files: &[&str]) -> Phase {
-    phase("1", &[]).with(Plan::of_text(&plan_text("01", files)))
+/// Returns phase 1 with an existing plan that has a task for each file.
+fn planned_phase(files: &[&str]) -> PhaseFixture {
+    phase("1", &[]).with(PlanFixture::from_text(&plan_text("01", files)))
 }
 
-/// Lets an agent carry out what is planned, and nothing else; settings on top of that.
-fn executor(agent: Agent, more: Value) -> Casting<'static> {
+/// Assigns an agent to the executor role only, with settings on top.
+fn executor_only(agent: Agent, extra_config: Value) -> AgentAssignment<'static> {
     let roles: &[_] = match agent {
         Agent::Claude => &[("executor", Agent::Claude)],
         Agent::Codex => &[("executor", Agent::Codex)],
         Agent::Gemini => &[("executor", Agent::Gemini)],
         Agent::OpenCode => &[("executor", Agent::OpenCode)],
     };
-    Casting { roles, more }
+    AgentAssignment { roles, extra_config }
 }
 
-fn done() -> Step {
-    says(&json!({ "status": "done", "summary": "It is written." }))
+fn task_done() -> Step {
+    final_answer(&json!({ "status": "done", "summary": "It is written." }))
 }
 
-/// The scripts of a phase in which all goes well: one question, one plan with two tasks.
-fn good() -> Vec<Script> {
+/// Returns the scripts of a successful phase: one question, one plan with two tasks.
+fn successful_phase_scripts() -> Vec<Script> {
     let question = json!({ "clear": false, "questions": [{
         "id": "crop", "topic": "Crop", "question": "What shall grow?", "choices": ["rye", "oats"],
     }]});
@@ -189,20 +199,21 @@ fn good() -> Vec<Script> {
                         score: 2/2\\n---\\n\\nAll is grown.\\n' \
                         > .planning/phases/01-field-1/01-VERIFICATION.md";
     vec![
-        role("discusser")
-            .step(says(&question))
-            .step(says(&json!({ "clear": true, "questions": [] }))),
-        role("researcher").step(Step::sh(research)).says("Researched."),
-        role("planner").step(writes_plan("01", &["crop-1", "crop-2"])).says("Planned."),
-        role("plan-checker").step(says(&json!({ "verdict": "passed", "issues": [] }))),
-        role("executor")
+        role_script("discusser")
+            .step(final_answer(&question))
+            .step(final_answer(&json!({ "clear": true, "questions": [] }))),
+        role_script("researcher").step(Step::sh(research)).says("Researched."),
+        role_script("planner").step(write_plan_step("01", &["crop-1", "crop-2"])).says("Planned."),
+        role_script("plan-checker")
+            .step(final_answer(&json!({ "verdict": "passed", "issues": [] }))),
+        role_script("executor")
             .step(Step::sh("echo grown > crop-1"))
-            .step(done())
+            .step(task_done())
             .step(Step::sh("echo grown > crop-2"))
-            .step(done()),
-        role("verifier")
+            .step(task_done()),
+        role_script("verifier")
             .step(Step::sh(verification))
-            .step(calls("report", json!({ "verdict": "passed", "gaps": [] })))
+            .step(mow_tool_call("report", json!({ "verdict": "passed", "gaps": [] })))
             .says("It is handed over."),
     ]
 }

@@ -1,4 +1,4 @@
-//! `mow close-shop`: ideas become todos once, claims go, planning files are committed.
+//! Tests `mow close-shop`: ideas become todos once, claims are released, planning files committed.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::run_fixture::{json_of, planned, run_all};
 use crate::today;
 
-fn done() -> Sandbox {
+fn project_with_complete_run() -> Sandbox {
     let project = planned(&[(&[], "true"), (&[], "true")]);
     let ran = run_all(&project);
     assert!(ran.status.success(), "{}", ran.transcript());
@@ -16,11 +16,11 @@ fn done() -> Sandbox {
 }
 
 #[test]
-fn a_run_is_closed_and_its_ideas_are_kept_once() {
-    let project = done();
+fn a_run_is_closed_and_each_deferred_idea_becomes_one_todo() {
+    let project = project_with_complete_run();
     project.call(["close-shop"]).run().refuses("nothing was closed");
     let team = ["team-update", "--action", "start", "--team-name", "crew"];
-    let _ = project.call(team).run().quietly();
+    let _ = project.call(team).run().stdout_on_success();
     let closed = json_of(&project, &["close-shop", "--yes"]);
     let file = |n: u32| format!(".planning/todos/pending/{}-idea-{n}-later-maybe.md", today());
     assert_eq!(
@@ -38,10 +38,10 @@ fn a_run_is_closed_and_its_ideas_are_kept_once() {
     assert!(text.contains("phase 1 (Part 1)") && text.contains("**later** maybe."), "{text}");
     let todos = project.call(["list-todos"]).run().json();
     assert_eq!((&todos["count"], &todos["todos"][0]["area"]), (&json!(2), &json!("general")));
-    // One is worked on and one is done: neither comes back.
+    // One todo is started and one is completed. Neither is created again.
     let name = |n: u32| file(n).rsplit('/').next().unwrap().to_owned();
-    let _ = project.call(["todo", "start", &name(1)]).run().quietly();
-    let _ = project.call(["todo", "complete", &name(2)]).run().quietly();
+    let _ = project.call(["todo", "start", &name(1)]).run().stdout_on_success();
+    let _ = project.call(["todo", "complete", &name(2)]).run().stdout_on_success();
     let again = json_of(&project, &["close-shop", "--yes"]);
     assert_eq!((&again["todos"], &again["team_stopped"]), (&json!([]), &json!(false)));
     let pending = fs::read_dir(project.root().join(".planning/todos/pending")).unwrap();
@@ -49,7 +49,7 @@ fn a_run_is_closed_and_its_ideas_are_kept_once() {
 }
 
 #[test]
-fn planning_files_stay_uncommitted_where_the_project_wants_that() {
+fn planning_files_stay_uncommitted_if_commit_docs_is_false() {
     let project = planned(&[(&[], "true")]);
     project.write(
         ".planning/config.json",
@@ -66,7 +66,7 @@ fn planning_files_stay_uncommitted_where_the_project_wants_that() {
 }
 
 #[test]
-fn phases_that_are_not_merged_are_named() {
+fn unmerged_phases_are_named() {
     let project = planned(&[(&[], "exit 1"), (&[], "true")]);
     assert_eq!(run_all(&project).status.code(), Some(1));
     project.call(["close-shop", "--yes"]).run().refuses("not merged: 1 (failed)");

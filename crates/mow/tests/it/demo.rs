@@ -1,5 +1,8 @@
-//! `mow demo --prepare`: the project is sound, and its plans do what they say.
-#![expect(clippy::disallowed_methods, reason = "the test plays the runbooks, as an agent would")]
+//! Tests `mow demo --prepare`: the project is valid, and the scripts of its plans work.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test runs the scripts of the plans, as an agent would"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,13 +20,13 @@ const PREPARE: [&str; 4] = ["demo", "--prepare", "--dir", "demo"];
 const PHASES: [&str; 6] =
     ["01-log-format", "02-statistics", "03-charts", "04-import", "05-report", "06-release"];
 
-fn prepared() -> Sandbox {
+fn prepared_demo() -> Sandbox {
     let project = sandbox();
-    let _ = project.call(PREPARE).run().quietly();
+    let _ = project.call(PREPARE).run().stdout_on_success();
     project
 }
 
-/// The plans of a phase in the order they can be carried out in.
+/// Returns the plans of a phase in the order of their waves.
 fn plans(project: &Sandbox, phase: &str) -> Vec<(String, Plan)> {
     let load = |number: u32| {
         let path = format!(".planning/phases/{phase}/{}-0{number}-PLAN.md", &phase[..2]);
@@ -35,15 +38,15 @@ fn plans(project: &Sandbox, phase: &str) -> Vec<(String, Plan)> {
     plans
 }
 
-/// The script in the action of a task.
+/// Returns the script in the action of a task.
 fn script(task: &Task) -> &str {
     let action = task.element("action").expect("every task has an action");
     let (_, rest) = action.split_once("```sh\n").expect("every action has a script");
     rest.split_once("\n```").expect("the script ends").0
 }
 
-/// Runs a script as the agent does; returns whether it succeeded, and what it said.
-fn sh(dir: &Path, script: &str) -> (bool, String) {
+/// Runs a script as an agent does. Returns whether it succeeded, and its output.
+fn run_script(dir: &Path, script: &str) -> (bool, String) {
     let output = Command::new("sh")
         .args(["-eu", "-c", script])
         .current_dir(dir)
@@ -51,20 +54,20 @@ fn sh(dir: &Path, script: &str) -> (bool, String) {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .output()
         .expect("there is a shell");
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Carries out a plan and commits it; every verification must fail before its action.
-fn play(project: &Sandbox, path: &str, plan: &Plan) {
+/// Runs a plan and commits it. Every check must fail before the action of its task.
+fn run_plan(project: &Sandbox, path: &str, plan: &Plan) {
     let dir = project.root().join("demo");
     for task in &plan.tasks {
         let verify = task.element("automated").expect("every task has a command that verifies it");
-        assert!(!sh(&dir, verify).0, "{path}: `{verify}` passes before {}", task.name);
-        let (done, said) = sh(&dir, script(task));
-        assert!(done && said.is_empty(), "{path}: {}: {said}", task.name);
-        let (verified, said) = sh(&dir, verify);
-        assert!(verified, "{path}: `{verify}` fails after {}:\n{said}", task.name);
+        assert!(!run_script(&dir, verify).0, "{path}: `{verify}` passes before {}", task.name);
+        let (done, output) = run_script(&dir, script(task));
+        assert!(done && output.is_empty(), "{path}: {}: {output}", task.name);
+        let (verified, output) = run_script(&dir, verify);
+        assert!(verified, "{path}: `{verify}` fails after {}:\n{output}", task.name);
     }
     let status = project.git("demo", &["status", "--porcelain", "--untracked-files=all"]);
     let changed: BTreeSet<_> = status.lines().map(|line| line[3..].to_owned()).collect();
@@ -76,11 +79,11 @@ fn play(project: &Sandbox, path: &str, plan: &Plan) {
     }
 }
 
-/// Carries out a phase on a branch of its own that begins at `base`.
-fn play_phase(project: &Sandbox, phase: &str, base: &str) {
+/// Runs a phase on its own branch, which starts at `base`.
+fn run_phase(project: &Sandbox, phase: &str, base: &str) {
     project.git("demo", &["checkout", "-q", "-b", phase, base]);
     for (path, plan) in plans(project, phase) {
-        play(project, &path, &plan);
+        run_plan(project, &path, &plan);
     }
     project.git("demo", &["checkout", "-q", "main"]);
 }
@@ -88,7 +91,7 @@ fn play_phase(project: &Sandbox, phase: &str, base: &str) {
 #[test]
 fn a_demo_is_a_repository_with_one_commit() {
     let project = sandbox();
-    let answer = project.call(PREPARE).env("GIT_DIR", "elsewhere").run().quietly();
+    let answer = project.call(PREPARE).env("GIT_DIR", "elsewhere").run().stdout_on_success();
     let dir = project.root().join("demo");
     assert!(answer.contains(&format!("{}: 6 phases, 12 plans", dir.display())), "{answer}");
     assert_eq!(
@@ -106,17 +109,17 @@ fn a_demo_is_a_repository_with_one_commit() {
 }
 
 #[test]
-fn an_identity_of_the_users_own_is_used() {
+fn the_git_identity_of_the_user_is_used() {
     let project = sandbox();
     let settings = "[user]\nname = Ann\nemail = ann@example.org\n";
     fs::write(project.home().join(".gitconfig"), settings).unwrap();
-    let _ = project.call(PREPARE).run().quietly();
+    let _ = project.call(PREPARE).run().stdout_on_success();
     assert_eq!(project.git("demo", &["log", "--format=%an <%ae>"]), "Ann <ann@example.org>\n");
     assert!(!project.git("demo", &["config", "--local", "--list"]).contains("user."));
 }
 
 #[test]
-fn only_a_new_or_empty_directory_is_taken() {
+fn only_a_new_or_empty_directory_is_accepted() {
     let project = sandbox().file("full/mine", "mine\n").file("file", "");
     project.make_dir("empty");
     project.link("link", "nowhere");
@@ -138,8 +141,8 @@ fn only_a_new_or_empty_directory_is_taken() {
 }
 
 #[test]
-fn every_reader_understands_the_demo() {
-    let project = prepared();
+fn every_command_reads_the_demo_without_warnings() {
+    let project = prepared_demo();
     let call = |words: &[&str]| project.call(words).cwd("demo").run();
     let dag = call(&["roadmap", "analyze-dag", "--raw"]).json();
     let waves: Vec<_> = dag["waves"].as_array().unwrap().iter().map(|w| &w["phases"]).collect();
@@ -167,26 +170,27 @@ fn every_reader_understands_the_demo() {
     let listed = project.text("demo/.planning/REQUIREMENTS.md");
     let boxes = listed.lines().filter_map(|line| line.strip_prefix("- [ ] **")?.split("**").next());
     assert_eq!(boxes.collect::<Vec<_>>(), requirements);
-    // No two plans share a file, so whatever runs at the same time cannot get into each other's way.
+    // No two plans share a file, so parallel plans cannot conflict.
     assert_eq!(files.iter().collect::<BTreeSet<_>>().len(), files.len());
 }
 
 #[test]
-fn the_runbooks_make_the_program() {
-    let project = prepared();
-    play_phase(&project, PHASES[0], "main");
+fn the_scripts_in_the_plans_build_the_program() {
+    let project = prepared_demo();
+    run_phase(&project, PHASES[0], "main");
     project.git("demo", &["merge", "-q", PHASES[0]]);
     for phase in &PHASES[1..4] {
-        play_phase(&project, phase, PHASES[0]);
+        run_phase(&project, phase, PHASES[0]);
     }
     for phase in &PHASES[1..4] {
         project.git("demo", &["merge", "-q", phase]);
     }
     for phase in &PHASES[4..] {
-        play_phase(&project, phase, "main");
+        run_phase(&project, phase, "main");
         project.git("demo", &["merge", "-q", phase]);
     }
-    // The list has a checksum of every file: another awk or another run must come to the same.
+    // MANIFEST has a checksum of every file, so another awk or another run must give the same
+    // result.
     assert_eq!(project.text("demo/MANIFEST"), include_str!("samples/demo-manifest.txt"));
     let tracked = project.git("demo", &["ls-files"]);
     let tracked = tracked.lines().filter(|path| !path.starts_with(".planning/"));

@@ -1,4 +1,4 @@
-//! `mow doctor`: each thing that can be wrong is found, with its place and what to do.
+//! Tests `mow doctor`: each problem is found and reported with its place and advice.
 
 use std::fs;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::sandbox;
 
-fn planned() -> Sandbox {
+fn initialized_project() -> Sandbox {
     let project = sandbox();
     project.git("", &["init", "-q"]);
-    let _ = project.call(["init", "--yes"]).run().quietly();
+    let _ = project.call(["init", "--yes"]).run().stdout_on_success();
     project
 }
 
-/// The report, whatever its verdict; programs are looked for in `bin` and git's places.
+/// Returns exit code and report of `mow doctor`. PATH is `../bin` and the system directories.
 fn report(project: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
     let bin = project.root().join("../bin");
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
@@ -29,8 +29,8 @@ fn check<'a>(report: &'a Value, part: &str, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_sound_project_passes() {
-    let project = planned();
+fn a_healthy_project_passes() {
+    let project = initialized_project();
     let (code, report) = report(&project, &[]);
     assert_eq!(code, Some(0), "{report}");
     assert_eq!(report["ok"], true);
@@ -38,13 +38,13 @@ fn a_sound_project_passes() {
         assert_eq!(check(&report, "machine", name)["level"], "ok", "{name}: {report}");
     }
     assert_eq!(check(&report, "machine", "identity")["level"], "warn");
-    let text = project.call(["doctor"]).env("COLUMNS", "60").run().quietly();
+    let text = project.call(["doctor"]).env("COLUMNS", "60").run().stdout_on_success();
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
     assert!(text.contains("git config --global user.name"), "{text}");
 }
 
 #[test]
-fn what_is_wrong_in_the_plan_is_named_with_its_place() {
+fn a_problem_in_the_planning_files_is_reported_with_its_place() {
     let cases = [
         ("config.json", "{ \"mode\": }", "config", "fail", "config.json: "),
         ("config.json", "{ \"modell\": 1 }", "config", "ok", "modell"),
@@ -81,7 +81,7 @@ fn what_is_wrong_in_the_plan_is_named_with_its_place() {
         ),
     ];
     for (file, content, name, level, words) in cases {
-        let project = planned();
+        let project = initialized_project();
         project.write(&format!(".planning/{file}"), content);
         let (code, report) = report(&project, &[]);
         let check = check(&report, "plan", name);
@@ -103,7 +103,7 @@ fn missing_files_fail_with_the_command_that_writes_them() {
 
 #[test]
 fn agents_in_the_path_are_shown_with_their_version() {
-    let project = planned();
+    let project = initialized_project();
     let bin = project.root().with_file_name("bin");
     for (name, body) in [("claude", "echo '9.9.9 (Claude Code)'"), ("wt", "echo 'wt 0.9'")] {
         project.write(&format!("../bin/{name}"), format!("#!/bin/sh\n{body}\n"));
@@ -117,15 +117,15 @@ fn agents_in_the_path_are_shown_with_their_version() {
 }
 
 #[test]
-fn an_agent_that_plays_a_role_has_to_be_there_and_logged_in() {
-    let project = planned();
+fn an_agent_with_a_role_must_be_installed_and_logged_in() {
+    let project = initialized_project();
     let roles = r#"{ "roles": { "default": { "agent": "claude" } } }"#;
     project.write(".planning/config.json", roles);
     let (code, before) = report(&project, &[]);
     let all = before["machine"].as_array().unwrap();
     let missing = all.iter().find(|check| check["level"] == "fail").unwrap();
     assert_eq!(code, Some(1));
-    assert_eq!(missing["message"], "claude is to play a role, and claude is not there");
+    assert_eq!(missing["message"], "a role uses claude, but `claude` is not installed");
     assert_eq!(missing["advice"][0], "npm install -g @anthropic-ai/claude-code");
     let bin = project.root().with_file_name("bin");
     project.write("../bin/claude", "#!/bin/sh\necho 9.9.9\n");
@@ -137,8 +137,8 @@ fn an_agent_that_plays_a_role_has_to_be_there_and_logged_in() {
 }
 
 #[test]
-fn a_project_that_asks_for_wt_needs_it() {
-    let project = planned();
+fn a_project_configured_for_wt_needs_it_installed() {
+    let project = initialized_project();
     project.write(".planning/config.json", r#"{ "worktree": { "backend": "wt" } }"#);
     let (code, report) = report(&project, &[]);
     assert_eq!((code, check(&report, "machine", "wt")["level"].as_str()), (Some(1), Some("fail")));
@@ -146,7 +146,7 @@ fn a_project_that_asks_for_wt_needs_it() {
 
 #[test]
 fn leftovers_are_reported_and_removed_only_when_asked() {
-    let project = planned();
+    let project = initialized_project();
     let stray = ".planning/phases/01-first-steps/.mow-tmp-1-2";
     project.write(stray, "half");
     let (code, found) = report(&project, &[]);
@@ -156,12 +156,12 @@ fn leftovers_are_reported_and_removed_only_when_asked() {
     );
     assert_eq!(project.text(stray), "half");
     let (_, fixed) = report(&project, &["--fix"]);
-    assert_eq!(check(&fixed, "plan", "leftovers")["message"], "1 temporary files were removed");
+    assert_eq!(check(&fixed, "plan", "leftovers")["message"], "removed 1 temporary file");
     assert!(!project.root().join(stray).exists());
 }
 
 #[test]
-fn looking_changes_nothing_outside_of_a_project() {
+fn outside_of_a_project_doctor_changes_nothing() {
     let project = sandbox();
     let (code, report) = report(&project, &[]);
     assert_eq!((code, report["plan"][0]["check"].as_str()), (Some(0), Some("planning")));

@@ -1,18 +1,18 @@
-//! `mow hook …` and `install hooks`: what Claude Code calls, and how it learns of it.
+//! Tests `mow hook …`, which Claude Code calls, and `mow install hooks`, which registers it.
 
-use mow_testkit::call::Ran;
+use mow_testkit::program_call::CommandResult;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::sandbox;
-use crate::worktree::{call, mow, repository};
+use crate::worktree_fixture::{call, mow, repository};
 
-fn hook(project: &Sandbox, event: &str, input: &Value) -> Ran {
+fn hook(project: &Sandbox, event: &str, input: &Value) -> CommandResult {
     call(project, ".", &["hook", event]).stdin(&input.to_string()).run()
 }
 
-/// The end of a session whose transcript takes up so much of a context of 100 KB.
-fn stop(project: &Sandbox, session: &str, percent: usize) -> Ran {
+/// Calls the stop hook for a session whose transcript fills this part of a context of 100 KB.
+fn stop_session(project: &Sandbox, session: &str, percent: usize) -> CommandResult {
     let name = format!("../{session}.jsonl");
     project.write(&name, vec![b'x'; percent * 1024]);
     let path = project.root().join(name);
@@ -21,40 +21,40 @@ fn stop(project: &Sandbox, session: &str, percent: usize) -> Ran {
     call.stdin(&input.to_string()).run()
 }
 
-fn system_message(ran: Ran) -> String {
-    let said = ran.json();
-    assert_eq!(said["suppressOutput"], json!(false));
-    said["systemMessage"].as_str().expect("a message").to_owned()
+fn system_message(ran: CommandResult) -> String {
+    let answer = ran.json();
+    assert_eq!(answer["suppressOutput"], json!(false));
+    answer["systemMessage"].as_str().expect("a message").to_owned()
 }
 
 #[test]
-fn d56_a_session_that_stops_leaves_one_note_and_the_hooks_of_the_user_run() {
+fn d56_a_stopped_session_leaves_one_note_and_git_hooks_run() {
     let project = repository();
     let before = project.text(".planning/STATE.md");
-    stop(&project, "s1", 50).prints("");
-    assert!(system_message(stop(&project, "s1", 80)).contains("20 %"));
+    stop_session(&project, "s1", 50).prints("");
+    assert!(system_message(stop_session(&project, "s1", 80)).contains("20 %"));
     assert_eq!(project.text(".planning/STATE.md"), before);
 
-    assert!(system_message(stop(&project, "s1", 90)).contains("10 %"));
+    assert!(system_message(stop_session(&project, "s1", 90)).contains("10 %"));
     let noted = project.text(".planning/STATE.md");
     assert!(noted.starts_with(&before) && noted.ends_with("\nSession: s1\n"), "{noted}");
     assert_eq!(project.git(".", &["status", "--porcelain"]), "");
     let head = project.git(".", &["rev-parse", "HEAD"]);
-    assert!(system_message(stop(&project, "s1", 95)).contains("5 %"));
+    assert!(system_message(stop_session(&project, "s1", 95)).contains("5 %"));
     assert_eq!(project.text(".planning/STATE.md"), noted, "one note for a session");
     assert_eq!(project.git(".", &["rev-parse", "HEAD"]), head);
 
     project.write(".git/hooks/pre-commit", "#!/bin/sh\necho unfit >&2\nexit 1\n");
     project.set_mode(".git/hooks/pre-commit", 0o755);
-    let ran = stop(&project, "s2", 200);
+    let ran = stop_session(&project, "s2", 200);
     assert!(ran.status.success() && ran.stderr.contains("unfit"), "{}", ran.transcript());
-    assert_eq!(project.git(".", &["rev-parse", "HEAD"]), head, "the hook said no");
+    assert_eq!(project.git(".", &["rev-parse", "HEAD"]), head, "the git hook refused the commit");
     let text = project.text(".planning/STATE.md");
     assert_eq!(text.matches("Context Window Handoff").count(), 1, "{text}");
 }
 
 #[test]
-fn hooks_that_watch_never_fail() {
+fn observing_hooks_never_fail() {
     let project = repository();
     for event in ["stop", "subagent-start", "worktree-remove"] {
         for input in ["", "[]", "{", "{}", "{\"cwd\": \"/nowhere/at/all\"}"] {
@@ -72,14 +72,14 @@ fn hooks_that_watch_never_fail() {
 fn a_subagent_gets_the_instructions_of_the_project() {
     let project = sandbox().file("CLAUDE.md", "be kind\n").file(".planning/x/y", "");
     let input = json!({ "cwd": project.root().join(".planning/x") });
-    let said = hook(&project, "subagent-start", &input).json();
-    assert_eq!(said, json!({ "additionalContext": "be kind\n" }));
+    let answer = hook(&project, "subagent-start", &input).json();
+    assert_eq!(answer, json!({ "additionalContext": "be kind\n" }));
     project.remove("CLAUDE.md");
     hook(&project, "subagent-start", &input).prints("");
 }
 
 #[test]
-fn d55_no_path_is_printed_for_a_worktree_that_was_not_made() {
+fn d55_no_path_is_printed_for_a_worktree_that_was_not_created() {
     let project = repository();
     let create = |name: &str| {
         hook(&project, "worktree-create", &json!({ "name": name, "cwd": project.root() }))
@@ -94,13 +94,13 @@ fn d55_no_path_is_printed_for_a_worktree_that_was_not_made() {
 }
 
 #[test]
-fn d41_a_worktree_that_goes_takes_its_own_pins_along_and_no_others() {
+fn d41_removing_a_worktree_removes_only_its_own_dashboard_pins() {
     let project = repository();
-    mow(&project, ".", &["worktree", "create", "3"]).quietly();
-    mow(&project, ".worktrees/p03", &["worktree", "claim", "3"]).quietly();
+    mow(&project, ".", &["worktree", "create", "3"]).stdout_on_success();
+    mow(&project, ".worktrees/p03", &["worktree", "claim", "3"]).stdout_on_success();
     for phase in ["3", "4"] {
         let event = ["dashboard", "event", "add", "--type", "error", "--phase", phase];
-        mow(&project, ".", &event).quietly();
+        mow(&project, ".", &event).stdout_on_success();
     }
     project.write(".worktrees/p03/new.txt", "");
     let path = project.root().join(".worktrees/p03");
@@ -117,11 +117,11 @@ fn d41_a_worktree_that_goes_takes_its_own_pins_along_and_no_others() {
 }
 
 #[test]
-fn d55_install_hooks_registers_all_four_and_leaves_the_rest() {
+fn d55_install_hooks_registers_all_four_and_keeps_other_settings() {
     let old = "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": \
                [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n";
     let project = sandbox().file("s.json", old);
-    let install = || project.call(["install", "hooks", "s.json"]).run().quietly();
+    let install = || project.call(["install", "hooks", "s.json"]).run().stdout_on_success();
     assert!(install().starts_with("added Stop, SubagentStart, WorktreeCreate, WorktreeRemove to "));
     let text = project.text("s.json");
     let settings: Value = serde_json::from_str(&text).expect("JSON");
@@ -135,10 +135,10 @@ fn d55_install_hooks_registers_all_four_and_leaves_the_rest() {
     ] {
         assert_eq!(settings["hooks"][event][at]["hooks"][0]["command"], command);
     }
-    assert!(install().ends_with("s.json has all hooks\n"));
+    assert!(install().ends_with("s.json has all hooks already\n"));
     assert_eq!(project.text("s.json"), text);
 
-    project.call(["install", "hooks"]).run().quietly();
+    project.call(["install", "hooks"]).run().stdout_on_success();
     let own = std::fs::read_to_string(project.home().join(".claude/settings.json"));
     assert!(own.expect("made").contains("mow hook worktree-create"));
     for what in ["hooks", "shim"] {

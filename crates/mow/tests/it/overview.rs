@@ -1,4 +1,4 @@
-//! `mow` alone: where a project stands and what to do next.
+//! Tests `mow` without arguments: the state of the project and the next commands.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn shop() -> mow_testkit::sandbox::Sandbox {
 }
 
 #[test]
-fn the_overview_says_where_the_project_stands() {
+fn the_overview_shows_the_state_of_the_project() {
     shop().call([""; 0]).run().prints(
         "\
 Shop, v1.1 Payments
@@ -71,18 +71,18 @@ Last       2026-01-02: plan 02-01 done
 Running    2 Walls (executing), plans 1/3, w1
 Ready      4 A name that is far too long to fit into eighty columns together...
 Blocked    3 Roof (waits for 2)
-In the way No crane
+Blockers   No crane
 
 Next
   mow scaffold phase-dir --phase 4 --name 'A name that is far too long to fit into eighty columns together with all the rest'
-      make the directory of phase 4
-  mow roadmap graph  see what waits for what
+      create the directory of phase 4
+  mow roadmap graph  show the dependencies of the phases
 ",
     );
 }
 
 #[test]
-fn scripts_get_the_same_as_one_value() {
+fn json_has_the_same_content() {
     let answer = shop().call(["--json"]).run().json();
     assert_eq!(answer["milestone"], "v1.1 Payments");
     assert_eq!(
@@ -96,9 +96,9 @@ fn scripts_get_the_same_as_one_value() {
 }
 
 #[test]
-fn no_line_but_a_command_is_wider_than_the_terminal() {
+fn no_line_except_commands_is_wider_than_the_terminal() {
     for columns in ["40", "60", "80"] {
-        let text = shop().call([""; 0]).env("COLUMNS", columns).run().quietly();
+        let text = shop().call([""; 0]).env("COLUMNS", columns).run().stdout_on_success();
         let wide = text.lines().filter(|line| !line.starts_with("  mow"));
         for line in wide {
             assert!(line.chars().count() <= columns.parse().unwrap(), "{columns}: {line}");
@@ -108,44 +108,51 @@ fn no_line_but_a_command_is_wider_than_the_terminal() {
 
 #[test]
 fn colours_are_for_terminals_and_ascii_for_plain_locales() {
-    let plain = shop().call([""; 0]).env("LC_ALL", "C").run().quietly();
+    let plain = shop().call([""; 0]).env("LC_ALL", "C").run().stdout_on_success();
     assert!(plain.is_ascii() && !plain.contains('\x1b'), "{plain}");
-    let forced = shop().call([""; 0]).env("CLICOLOR_FORCE", "1").run().quietly();
+    let forced = shop().call([""; 0]).env("CLICOLOR_FORCE", "1").run().stdout_on_success();
     assert!(forced.contains("\x1b["), "{forced}");
     let both = shop().call([""; 0]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run();
-    assert!(!both.quietly().contains('\x1b'));
+    assert!(!both.stdout_on_success().contains('\x1b'));
 }
 
 #[test]
 fn control_characters_of_a_file_do_not_reach_the_terminal() {
     let evil = STATE.replace("No crane", "No \u{1b}]0;crane\u{7}");
     let project = shop().file(".planning/STATE.md", evil);
-    assert!(project.call([""; 0]).run().quietly().chars().all(|c| c == '\n' || !c.is_control()));
+    assert!(
+        project
+            .call([""; 0])
+            .run()
+            .stdout_on_success()
+            .chars()
+            .all(|c| c == '\n' || !c.is_control())
+    );
 }
 
 #[test]
-fn outside_of_a_project_it_says_how_to_begin() {
-    let text = sandbox().call([""; 0]).run().quietly();
+fn outside_of_a_project_the_overview_says_how_to_start() {
+    let text = sandbox().call([""; 0]).run().stdout_on_success();
     assert!(text.contains("mow init") && text.contains("git init"), "{text}");
     assert!(text.lines().all(|line| line.len() <= 80));
     let project = sandbox();
     project.git("", &["init", "-q"]);
-    let text = project.call([""; 0]).run().quietly();
+    let text = project.call([""; 0]).run().stdout_on_success();
     assert!(text.contains("mow init") && !text.contains("git init"), "{text}");
     assert_eq!(project.call(["--json"]).run().json()["planned"], false);
     assert!(project.files().is_empty());
 }
 
 #[test]
-fn what_is_missing_is_said_with_a_way_out() {
+fn a_missing_file_is_reported_with_the_command_that_creates_it() {
     let project = sandbox().file(".planning/PROJECT.md", "# Shop\n");
-    let text = project.call([""; 0]).run().quietly();
+    let text = project.call([""; 0]).run().stdout_on_success();
     assert!(text.contains("! ROADMAP.md is missing"), "{text}");
     assert!(text.contains("mow init --missing"), "{text}");
 }
 
 #[test]
-fn advice_follows_what_is_on_disk() {
+fn the_next_commands_depend_on_the_existing_files() {
     let cases = [
         ("phases/02-walls/02-CONTEXT.md", "mow template fill plan --phase 2"),
         ("phases/02-walls/02-01-PLAN.md", "mow phase-plan-index 2"),

@@ -1,10 +1,10 @@
-//! `roadmap forecast`.
+//! Tests `mow roadmap forecast`.
 
 use serde_json::{Value, json};
 
 use crate::sandbox;
 
-fn chain() -> mow_testkit::sandbox::Sandbox {
+fn six_phase_chain() -> mow_testkit::sandbox::Sandbox {
     let sandbox = sandbox();
     let mut roadmap = "# Roadmap\n".to_owned();
     for n in 1..=6 {
@@ -22,8 +22,8 @@ fn forecast(sandbox: &mow_testkit::sandbox::Sandbox, words: &[&str]) -> Value {
 }
 
 #[test]
-fn says_what_looking_ahead_saves() {
-    let sandbox = chain();
+fn shows_the_time_that_look_ahead_saves() {
+    let sandbox = six_phase_chain();
     let kinds = json!({
         "off": { "time": 6.0, "speedup": 1.0 },
         "research": { "time": 5.0, "speedup": 1.2 },
@@ -44,8 +44,8 @@ fn says_what_looking_ahead_saves() {
 }
 
 #[test]
-fn takes_workers_shares_and_plans_into_account() {
-    let sandbox = chain();
+fn considers_workers_shares_and_plan_counts() {
+    let sandbox = six_phase_chain();
     sandbox.write(".planning/phases/02-part-2/02-01-PLAN.md", "");
     sandbox.write(".planning/phases/02-part-2/02-02-PLAN.md", "");
     let one = forecast(&sandbox, &["--workers", "1", "--research", "50", "--plan", "0"]);

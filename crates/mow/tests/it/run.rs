@@ -1,57 +1,63 @@
-//! `mow run` with the real program, real git and real processes: undisturbed, and disturbed in every
-//! way that people, machines and other programs have.
+//! Tests `mow run` with the real program, real git and real processes, undisturbed and disturbed.
 //!
-//! A run that was disturbed and taken up again must leave what an undisturbed one leaves: the same
-//! code, each task and each plan committed once, nothing broken, nothing running.
+//! The disturbances are kills, signals, damaged files, full disks, edits by people and lying
+//! agents. A run that was disturbed and resumed must leave what an undisturbed run leaves: the same
+//! code, each task and each plan committed once, a sound repository and no process.
 
-mod ahead;
-mod apart;
 mod bad_input;
-mod beside;
-mod edits;
+mod checkout_states;
 mod failpoints;
 mod failures;
+mod file_overlap;
+mod human_decisions;
 mod inbox;
 mod kills;
-mod liar;
+mod look_ahead;
+mod lying_agents;
 mod merging;
-mod notices;
-mod people;
-mod places;
-mod projects;
+mod multiple_projects;
+mod notifications;
+mod parallel_plans;
+mod planning_edits;
 mod signals;
 mod stuck;
 
-use mow_testkit::field::{Field, Phase, Soil, phase, plan, task};
+use mow_testkit::planned_project::{
+    PhaseFixture, PlannedProject, ProjectOptions, phase, plan, task,
+};
 
 /// The program under test.
 const MOW: &str = env!("CARGO_BIN_EXE_mow");
 
-fn field(phases: &[Phase]) -> Field {
-    Field::new(MOW, phases)
+fn project(phases: &[PhaseFixture]) -> PlannedProject {
+    PlannedProject::new(MOW, phases)
 }
 
-fn field_with(config: &str, phases: &[Phase]) -> Field {
-    Field::on(MOW, &Soil { config, ..Soil::default() }, phases)
+fn project_with_config(config: &str, phases: &[PhaseFixture]) -> PlannedProject {
+    PlannedProject::with_options(
+        MOW,
+        &ProjectOptions { config, ..ProjectOptions::default() },
+        phases,
+    )
 }
 
-/// A phase with one plan of one task that leaves a file, after a script.
-fn sown(number: &str, depends_on: &[&str], script: &str) -> Phase {
+/// Returns a phase with one plan of one task, which runs a script and then writes `crop-NUMBER`.
+fn one_task_phase(number: &str, depends_on: &[&str], script: &str) -> PhaseFixture {
     let script = format!("{script}\necho {number} > crop-{number}");
     phase(number, depends_on).with(plan(vec![task(&script)]))
 }
 
-/// Answers all questions that are open, as a person would from another terminal.
-fn answer_all(field: &Field, text: &str) {
-    let events = field.events();
+/// Answers all open questions, as a person would from another terminal.
+fn answer_all(project: &PlannedProject, text: &str) {
+    let events = project.events();
     let answered: Vec<_> =
         events.iter().filter(|e| e["event"] == "answered").map(|e| &e["item"]).collect();
     let asked = events.iter().filter(|e| e["event"] == "asked").map(|e| &e["item"]["id"]);
     for id in asked.filter(|id| !answered.contains(id)) {
-        answer(field, id, text);
+        answer(project, id, text);
     }
 }
 
-fn answer(field: &Field, item: &serde_json::Value, text: &str) {
-    field.ends(&["answer", &item.to_string(), text], 0);
+fn answer(project: &PlannedProject, item: &serde_json::Value, text: &str) {
+    project.exits_with(&["answer", &item.to_string(), text], 0);
 }

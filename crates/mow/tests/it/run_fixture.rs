@@ -1,30 +1,32 @@
-//! Small projects to run: each phase is one plan with one task, and that is a shell script.
+//! Makes small projects to run: each phase has one plan with one task, which is a shell script.
 #![expect(clippy::disallowed_methods, reason = "tests hold the other end of pipes")]
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use mow_testkit::call::Ran;
+use mow_testkit::program_call::CommandResult;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
 use crate::sandbox;
 
-/// A phase: the phases it depends on, and what its task does.
+/// A phase: the phases it depends on, and the script of its task.
 pub(crate) type Phase<'a> = (&'a [u32], &'a str);
 
-/// Makes a repository with a plan, all committed.
+/// Makes a repository with a planned project, all committed.
 pub(crate) fn planned(phases: &[Phase<'_>]) -> Sandbox {
     let mut roadmap = "# Roadmap: Small\n\n## Phases\n\n".to_owned();
     let mut details = "\n## Phase Details\n".to_owned();
-    for (at, (on, _)) in phases.iter().enumerate() {
+    for (at, (dependencies, _)) in phases.iter().enumerate() {
         let number = at + 1;
-        let on: Vec<_> = on.iter().map(|on| format!("Phase {on}")).collect();
-        let on = if on.is_empty() { "Nothing".to_owned() } else { on.join(", ") };
+        let dependencies: Vec<_> =
+            dependencies.iter().map(|dependencies| format!("Phase {dependencies}")).collect();
+        let dependencies =
+            if dependencies.is_empty() { "Nothing".to_owned() } else { dependencies.join(", ") };
         roadmap += &format!("- [ ] **Phase {number}: Part {number}** - a part\n");
         details += &format!(
-            "\n### Phase {number}: Part {number}\n\n**Goal**: Part {number}\n**Depends on**: {on}\n\
+            "\n### Phase {number}: Part {number}\n\n**Goal**: Part {number}\n**Depends on**: {dependencies}\n\
              **Plans**: 1 plan\n\nPlans:\n- [ ] 0{number}-01-PLAN.md\n"
         );
     }
@@ -46,7 +48,7 @@ pub(crate) fn planned(phases: &[Phase<'_>]) -> Sandbox {
     project
 }
 
-/// Commits all there is.
+/// Commits all files.
 pub(crate) fn commit(project: &Sandbox) {
     project.git(".", &["add", "--all"]);
     project.git(".", &["commit", "-q", "-m", "plan"]);
@@ -71,17 +73,17 @@ fn plan(number: usize, script: &str) -> String {
     )
 }
 
-/// Runs all phases to where nothing moves any more.
-pub(crate) fn run_all(project: &Sandbox) -> Ran {
+/// Runs all phases until the run exits.
+pub(crate) fn run_all(project: &Sandbox) -> CommandResult {
     project.call(["run", "--all", "--yes", "--plain"]).run()
 }
 
-/// The answer of a command with `--json`.
+/// Returns the answer of a command with `--json`.
 pub(crate) fn json_of(project: &Sandbox, words: &[&str]) -> Value {
     project.call(words.iter().chain(&["--json"])).run().json()
 }
 
-/// The journal of the only run.
+/// Returns the path of the journal of the only run.
 pub(crate) fn journal(project: &Sandbox) -> PathBuf {
     let runs = fs::read_dir(project.root().join(".git/mow/runs")).expect("there was a run");
     let dirs: Vec<_> = runs.map(|entry| entry.expect("it can be listed").path()).collect();
@@ -89,32 +91,32 @@ pub(crate) fn journal(project: &Sandbox) -> PathBuf {
     dirs[0].join("journal.ndjson")
 }
 
-/// A task that says when it is there, and waits until it may go on. A test that fails must not
-/// leave it waiting for ever.
+/// A task script that reports its arrival at a gate and waits there. The timeouts end it when the
+/// test has failed.
 pub(crate) const GATED: &str =
     "timeout 100 sh -c 'echo > ../../../here'\ntimeout 100 cat ../../../go";
 
-/// The other side of such a task.
+/// The test's side of a task that waits at a gate: two named pipes.
 pub(crate) struct Gate {
     here: PathBuf,
     go: PathBuf,
 }
 
 impl Gate {
-    /// Makes the two pipes, outside of the project.
+    /// Makes the two pipes outside of the project.
     pub(crate) fn new(project: &Sandbox) -> Self {
-        let (here, go) = (project.outside().join("here"), project.outside().join("go"));
+        let (here, go) = (project.outer_dir().join("here"), project.outer_dir().join("go"));
         let made = Command::new("mkfifo").args([&here, &go]).status();
         assert!(made.expect("pipes can be made").success());
         Self { here, go }
     }
 
-    /// Waits until the task is there.
+    /// Waits until the task has reached the gate.
     pub(crate) fn reached(&self) {
         fs::read(&self.here).expect("the pipe can be read");
     }
 
-    /// Lets the task go on.
+    /// Lets the task continue.
     pub(crate) fn open(&self) {
         fs::write(&self.go, "go\n").expect("the pipe can be written");
     }

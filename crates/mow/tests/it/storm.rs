@@ -1,7 +1,7 @@
-//! Many callers write one file at once, and callers are killed at any moment.
+//! Tests many concurrent writers of one file, and writers that are killed at random moments.
 //!
-//! Nothing that was acknowledged may be lost, nobody may ever read half of anything, and the next
-//! call must work at once. `MOW_STORM_KILLS` sets the number of kills, for longer runs.
+//! Nothing that was acknowledged may be lost, no reader may see a partial file, and the next call
+//! must succeed at once. `MOW_STORM_KILLS` sets the number of kills, for longer runs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mow_store::state::{active, snapshot};
+use mow_store::state::{active_phases, snapshot};
 use mow_store::status;
-use mow_testkit::dice::Dice;
 use mow_testkit::sandbox::Sandbox;
+use mow_testkit::seeded_rng::SeededRng;
 use serde_json::json;
 
 use crate::sandbox;
@@ -21,40 +21,43 @@ use crate::sandbox;
 const CALLERS: usize = 50;
 const CALLS: usize = 20;
 const KILLS_DEFAULT: u64 = 150;
-/// How many callers are at work, and killed, at the same time.
+/// The number of callers that run and are killed at the same time.
 const LANES: u64 = 3;
-/// What "at once" means, for a machine that has other things to do as well.
+/// The time limit for "at once", generous because the machine may be busy.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// Held by the storm that blows: two at once would measure each other.
-pub(crate) static WEATHER: Mutex<()> = Mutex::new(());
+/// Held during a storm test. Two storms at once would slow each other down.
+pub(crate) static STORM_LOCK: Mutex<()> = Mutex::new(());
 
 const STATE: &str = ".planning/STATE.md";
 const HEAD: &str = "# State\n\n## Blockers\n\n";
 const TAIL: &str = "\n## Session\n\n**Stopped At:** here\n";
 
-/// Runs fifty callers of twenty calls each, with somebody who reads the file all the time.
+/// Runs 50 callers with 20 calls each, while a watcher reads the file all the time.
 ///
-/// `call` gives the arguments of a caller's call; `look` fails on a file that is not whole and
-/// returns how far each caller has come in it, which never gets less.
+/// `call` returns the arguments of a call. `progress_of` panics on a partial file and returns the
+/// number of finished calls of each caller, which never decreases.
 fn storm(
     project: &Sandbox,
     file: &str,
     call: impl Fn(usize, usize) -> Vec<String> + Sync,
-    look: impl Fn(&[u8]) -> Vec<usize> + Sync,
+    progress_of: impl Fn(&[u8]) -> Vec<usize> + Sync,
 ) {
-    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = STORM_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let mut seen = vec![0; CALLERS];
             let mut looks = 0;
             while !done.load(Ordering::Relaxed) {
-                let now = look(&project.bytes(file));
-                assert!(now.iter().zip(&seen).all(|(now, seen)| now >= seen), "{seen:?} {now:?}");
-                seen = now;
+                let progress = progress_of(&project.bytes(file));
+                assert!(
+                    progress.iter().zip(&seen).all(|(progress, seen)| progress >= seen),
+                    "{seen:?} {progress:?}"
+                );
+                seen = progress;
                 looks += 1;
-                // The callers need the processors too.
+                // Leave processor time to the callers.
                 thread::sleep(Duration::from_millis(4));
             }
             looks
@@ -64,7 +67,7 @@ fn storm(
                 let call = &call;
                 scope.spawn(move || {
                     for number in 1..=CALLS {
-                        project.call(call(caller, number)).run().quietly();
+                        project.call(call(caller, number)).run().stdout_on_success();
                     }
                 })
             })
@@ -75,20 +78,20 @@ fn storm(
         assert!(ends.iter().all(Result::is_ok), "a call failed");
         assert!(looks > CALLERS, "the watcher saw next to nothing");
     });
-    assert_eq!(look(&project.bytes(file)), vec![CALLS; CALLERS], "something was lost");
-    assert_eq!(strays(project), Vec::<String>::new());
+    assert_eq!(progress_of(&project.bytes(file)), vec![CALLS; CALLERS], "something was lost");
+    assert_eq!(temporary_files(project), Vec::<String>::new());
 }
 
-/// Temporary files that somebody left behind.
-fn strays(project: &Sandbox) -> Vec<String> {
+/// Returns the temporary files that were left behind.
+fn temporary_files(project: &Sandbox) -> Vec<String> {
     project.files().into_keys().filter(|path| path.contains(".mow-tmp-")).collect()
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+fn owned_arguments(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Reads the blockers of a STATE.md that must be whole.
+/// Reads the blockers of STATE.md. Panics on a partial file.
 fn blockers(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8(bytes.to_vec()).expect("the file is text");
     let body = text.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL));
@@ -98,7 +101,7 @@ fn blockers(bytes: &[u8]) -> Vec<String> {
     blockers
 }
 
-/// Reads `caller-number` or `k3-4`.
+/// Parses a label `CALLER-NUMBER`. Panics on a partial label.
 fn parse_label(label: &str) -> (usize, usize) {
     let parts = label.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     parts.unwrap_or_else(|| panic!("torn: {label:?}"))
@@ -110,7 +113,7 @@ fn blockers_of_many_callers_are_all_there() {
     storm(
         &project,
         STATE,
-        |caller, number| words(&["state", "add-blocker", &format!("{caller}-{number}")]),
+        |caller, number| owned_arguments(&["state", "add-blocker", &format!("{caller}-{number}")]),
         |bytes| {
             let mut counts = vec![0; CALLERS];
             for (caller, number) in blockers(bytes).iter().skip(1).map(|label| parse_label(label)) {
@@ -135,11 +138,11 @@ fn rows_of_many_phases_are_all_there() {
             let (phase, plans) = (caller.to_string(), format!("{number}/{CALLS}"));
             let call =
                 ["state", "update-phase-row", &phase, "--name", "N", "--status", "executing"];
-            words(&[&call[..], &["--plans", &plans]].concat())
+            owned_arguments(&[&call[..], &["--plans", &plans]].concat())
         },
         |bytes| {
             assert!(bytes.starts_with(head.as_bytes()) && bytes.ends_with(TAIL.as_bytes()), "torn");
-            let rows = active::parse(bytes).expect("the section is whole");
+            let rows = active_phases::parse(bytes).expect("the section is whole");
             let phases: Vec<usize> = rows.iter().map(|row| row.phase.parse().unwrap()).collect();
             assert!(phases.is_sorted_by(|a, b| a < b), "{phases:?}");
             let mut counts = vec![0; CALLERS];
@@ -160,7 +163,7 @@ fn plans_of_many_workers_are_all_there() {
     for plan in 0..CALLERS {
         project = project.file(&format!(".planning/phases/03-a/03-{plan:02}-PLAN.md"), "<task>");
     }
-    project.call(["status", "init", "3"]).run().quietly();
+    project.call(["status", "init", "3"]).run().stdout_on_success();
     storm(
         &project,
         file,
@@ -168,7 +171,7 @@ fn plans_of_many_workers_are_all_there() {
             let (plan, tasks) = (format!("03-{caller:02}"), format!("{number}/{CALLS}"));
             let state = if number == CALLS { "complete" } else { "executing" };
             let call = ["status", "write", "3", "--plan", &plan, "--status", state];
-            words(&[&call[..], &["--tasks", &tasks]].concat())
+            owned_arguments(&[&call[..], &["--tasks", &tasks]].concat())
         },
         |bytes| {
             assert!(bytes.ends_with(b"\n## Context\n\nNone.\n"), "torn");
@@ -189,20 +192,20 @@ fn plans_of_many_workers_are_all_there() {
 }
 
 /// Starts and kills callers one after the other; returns the blockers they acknowledged.
-fn kill_lane(project: &Sandbox, lane: u64, kills: u64, life: Duration) -> Vec<String> {
-    let mut dice = Dice::new(lane);
+fn kill_lane(project: &Sandbox, lane: u64, kills: u64, kill_delay_max: Duration) -> Vec<String> {
+    let mut rng = SeededRng::new(lane);
     let mut acknowledged = Vec::new();
     for kill in 0..kills {
         let label = format!("{lane}-{kill}");
         let mut caller = project.call(["state", "add-blocker", "--text", &label]).spawn();
-        thread::sleep(Duration::from_micros(dice.below(life.as_micros() as u64)));
+        thread::sleep(Duration::from_micros(rng.below(kill_delay_max.as_micros() as u64)));
         caller.kill().expect("it was not waited for yet");
         let output = caller.wait_with_output().expect("it has ended");
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        // Whoever reads the answer takes it for granted, however the caller ended afterwards.
+        // A printed answer is a promise, even if the caller is killed afterwards.
         let answer = json!({ "added": true, "blocker": label });
         if serde_json::from_slice(&output.stdout)
-            .is_ok_and(|said: serde_json::Value| said == answer)
+            .is_ok_and(|printed: serde_json::Value| printed == answer)
         {
             acknowledged.push(label);
         } else {
@@ -212,11 +215,12 @@ fn kill_lane(project: &Sandbox, lane: u64, kills: u64, life: Duration) -> Vec<St
     acknowledged
 }
 
-/// Twice what an undisturbed call takes, so that kills hit every step of it and some come late.
-fn life(project: &Sandbox) -> Duration {
+/// Returns twice the median time of an undisturbed call, so that kills hit every step and some come
+/// late.
+fn kill_delay_max(project: &Sandbox) -> Duration {
     let times = (0..9).map(|_| {
         let start = Instant::now();
-        project.call(["state", "add-blocker", "0-0"]).run().quietly();
+        project.call(["state", "add-blocker", "0-0"]).run().stdout_on_success();
         start.elapsed()
     });
     let mut times: Vec<_> = times.collect();
@@ -229,21 +233,23 @@ fn killed_callers_lose_nothing_they_acknowledged() {
     let kills = env::var("MOW_STORM_KILLS")
         .map_or(KILLS_DEFAULT, |kills| kills.parse().expect("MOW_STORM_KILLS is a number"));
     let project = sandbox().file(STATE, format!("{HEAD}- 0-0\n{TAIL}"));
-    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
-    let life = life(&project);
+    let _alone = STORM_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let kill_delay_max = kill_delay_max(&project);
     let before = blockers(&project.bytes(STATE)).len();
     let acknowledged: Vec<String> = thread::scope(|scope| {
         let project = &project;
         let lanes: Vec<_> = (1..=LANES)
-            .map(|lane| scope.spawn(move || kill_lane(project, lane, kills.div_ceil(LANES), life)))
+            .map(|lane| {
+                scope.spawn(move || kill_lane(project, lane, kills.div_ceil(LANES), kill_delay_max))
+            })
             .collect();
         lanes.into_iter().flat_map(|lane| lane.join().expect("no kill does harm")).collect()
     });
 
     let start = Instant::now();
-    project.call(["state", "add-blocker", "9-9"]).run().quietly();
-    assert!(start.elapsed() < AT_ONCE, "the dead were waited for");
-    assert_eq!(strays(&project), Vec::<String>::new());
+    project.call(["state", "add-blocker", "9-9"]).run().stdout_on_success();
+    assert!(start.elapsed() < AT_ONCE, "the call waited for dead callers");
+    assert_eq!(temporary_files(&project), Vec::<String>::new());
 
     let labels = blockers(&project.bytes(STATE)).split_off(before);
     let written: BTreeSet<&String> = labels.iter().collect();
@@ -253,7 +259,7 @@ fn killed_callers_lose_nothing_they_acknowledged() {
     for label in &labels {
         parse_label(label);
     }
-    println!("{kills} kills within {life:?}: {} acknowledged", acknowledged.len());
-    assert!(!acknowledged.is_empty(), "nobody lived long enough to say anything");
-    assert!((acknowledged.len() as u64) < kills, "nobody was killed in time");
+    println!("{kills} kills within {kill_delay_max:?}: {} acknowledged", acknowledged.len());
+    assert!(!acknowledged.is_empty(), "every caller was killed before its answer");
+    assert!((acknowledged.len() as u64) < kills, "no caller was killed before its answer");
 }

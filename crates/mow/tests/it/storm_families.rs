@@ -1,6 +1,6 @@
-//! Fifty callers at once, for every command that writes: none fails, and nothing is lost.
+//! Tests 50 concurrent callers for every command that writes: no call fails, and nothing is lost.
 //!
-//! [`crate::storm`] blows longer at some of them; here each family has its turn.
+//! [`crate::storm`] tests some of these commands for longer.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -9,8 +9,8 @@ use std::thread;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
-use crate::storm::WEATHER;
-use crate::worktree::repository_in;
+use crate::storm::STORM_LOCK;
+use crate::worktree_fixture::repository_in;
 
 const CALLERS: usize = 50;
 
@@ -18,8 +18,8 @@ const STATE: &str = ".planning/STATE.md";
 const ROADMAP: &str = ".planning/ROADMAP.md";
 const REQUIREMENTS: &str = ".planning/REQUIREMENTS.md";
 
-/// A family: the project before, the call of each caller, and what must hold after all of them.
-struct Family {
+/// A command that writes: the project before, the call, and the condition after all calls.
+struct CommandFamily {
     about: &'static str,
     before: fn() -> Sandbox,
     /// A `@` stands for the caller's number, from 1 to 50.
@@ -31,7 +31,7 @@ fn sandbox() -> Sandbox {
     Sandbox::in_memory(env!("CARGO_BIN_EXE_mow"))
 }
 
-/// Makes one line for each caller.
+/// Returns one line for each caller, with `@` replaced by its number.
 fn lines(pattern: &str) -> String {
     (1..=CALLERS).map(|caller| pattern.replace('@', &caller.to_string()) + "\n").collect()
 }
@@ -53,7 +53,7 @@ fn all_differ(answers: &[String]) -> bool {
     answers.iter().collect::<BTreeSet<_>>().len() == answers.len()
 }
 
-/// A project with a phase, a plan and a summary for each caller.
+/// Makes a project with a phase, a plan and a summary for each caller.
 fn phases() -> Sandbox {
     let roadmap = format!(
         "# Roadmap\n\n{}\n{}\n| Phase | Plans | Status | Completed |\n|---|---|---|---|\n{}",
@@ -64,9 +64,9 @@ fn phases() -> Sandbox {
     let mut project =
         sandbox().file(ROADMAP, roadmap).file(REQUIREMENTS, lines("- [ ] **R-@**: r"));
     for phase in 1..=CALLERS {
-        let place = format!(".planning/phases/{phase:02}-p/{phase:02}-01");
-        project = project.file(&format!("{place}-PLAN.md"), "---\nwave: 1\n---\n");
-        project = project.file(&format!("{place}-SUMMARY.md"), "");
+        let path = format!(".planning/phases/{phase:02}-p/{phase:02}-01");
+        project = project.file(&format!("{path}-PLAN.md"), "---\nwave: 1\n---\n");
+        project = project.file(&format!("{path}-SUMMARY.md"), "");
     }
     project
 }
@@ -103,14 +103,14 @@ fn commits() -> Sandbox {
     project
 }
 
-const PLANNING: &[Family] = &[
-    Family {
+const PLANNING_COMMANDS: &[CommandFamily] = &[
+    CommandFamily {
         about: "requirements",
         before: || sandbox().file(REQUIREMENTS, lines("- [ ] **R-@**: r")),
         call: "requirements mark-complete R-@",
         holds: |project, _| has_all(project, REQUIREMENTS, "- [x] **R-@**: r"),
     },
-    Family {
+    CommandFamily {
         about: "progress rows",
         before: phases,
         call: "roadmap update-plan-progress @ --raw",
@@ -119,7 +119,7 @@ const PLANNING: &[Family] = &[
                 && project.text(ROADMAP).matches(" | 1/1 | Complete ").count() == CALLERS
         },
     },
-    Family {
+    CommandFamily {
         about: "completed phases",
         before: phases,
         call: "phase complete @",
@@ -128,7 +128,7 @@ const PLANNING: &[Family] = &[
                 && has_all(project, REQUIREMENTS, "- [x] **R-@**: r")
         },
     },
-    Family {
+    CommandFamily {
         about: "added phases",
         before: || sandbox().file(ROADMAP, "# Roadmap\n\n### Phase 1: A\n\n---\n"),
         call: "phase add New @ --raw",
@@ -137,7 +137,7 @@ const PLANNING: &[Family] = &[
             all_differ(answers) && headings == CALLERS + 1 && count(project, "-new-") == CALLERS
         },
     },
-    Family {
+    CommandFamily {
         about: "inserted phases",
         before: || sandbox().file(ROADMAP, "# Roadmap\n\n### Phase 1: A\n\n### Phase 2: B\n"),
         call: "phase insert 1 New @ --raw",
@@ -146,13 +146,13 @@ const PLANNING: &[Family] = &[
             all_differ(answers) && headings >= CALLERS && count(project, "-new-") == CALLERS
         },
     },
-    Family {
+    CommandFamily {
         about: "removed phases",
         before: || sandbox().file(ROADMAP, lines("### Phase @: P") + "### Phase 51: Last\n"),
         call: "phase remove 1",
         holds: |project, _| project.text(ROADMAP) == "### Phase 1: Last\n",
     },
-    Family {
+    CommandFamily {
         about: "milestones",
         before: || sandbox().file(ROADMAP, "# R\n").file(REQUIREMENTS, "# Q\n"),
         call: "milestone complete v1.@",
@@ -162,19 +162,19 @@ const PLANNING: &[Family] = &[
                 && count(project, "-REQUIREMENTS.md") == CALLERS
         },
     },
-    Family {
+    CommandFamily {
         about: "filled templates",
         before: phases,
         call: "template fill plan --phase 1 --plan 1@",
         holds: |project, _| count(project, "01-p/01-1") == CALLERS,
     },
-    Family {
+    CommandFamily {
         about: "scaffolds",
         before: phases,
         call: "scaffold uat --phase @",
         holds: |project, _| count(project, "-UAT.md") == CALLERS,
     },
-    Family {
+    CommandFamily {
         about: "phase directories",
         before: sandbox,
         call: "scaffold phase-dir --phase @ --name N --raw",
@@ -182,7 +182,7 @@ const PLANNING: &[Family] = &[
             all_differ(answers) && answers.iter().all(|path| std::path::Path::new(path).is_dir())
         },
     },
-    Family {
+    CommandFamily {
         about: "frontmatter",
         before: || sandbox().file("a.md", "---\na: 1\n---\n"),
         call: "frontmatter set a.md --field k@ --value @",
@@ -190,26 +190,26 @@ const PLANNING: &[Family] = &[
     },
 ];
 
-const STATES: &[Family] = &[
-    Family {
+const STATE_COMMANDS: &[CommandFamily] = &[
+    CommandFamily {
         about: "metrics",
         before: || state("## Performance Metrics\n\nNone yet\n"),
         call: "state record-metric --phase @ --plan 1 --duration @min",
         holds: |project, _| project.text(STATE).matches("min |").count() == CALLERS,
     },
-    Family {
+    CommandFamily {
         about: "decisions",
         before: || state("## Decisions\n\nNone yet.\n"),
         call: "state add-decision --phase 1 --summary S@",
         holds: |project, _| has_all(project, STATE, "- [Phase 1]: S@"),
     },
-    Family {
+    CommandFamily {
         about: "resolved blockers",
         before: || state(&format!("## Blockers\n\n{}", lines("- <@>"))),
         call: "state resolve-blocker --text <@>",
         holds: |project, _| project.text(STATE) == "## Blockers\n\nNone\n",
     },
-    Family {
+    CommandFamily {
         about: "sessions",
         before: || state("**Last session:** x\n**Stopped At:** x\n**Resume File:** x\n"),
         call: "state record-session --stopped-at S@ --resume-file S@",
@@ -223,13 +223,13 @@ const STATES: &[Family] = &[
             stopped == field("**Resume File:** ") && stopped.starts_with('S')
         },
     },
-    Family {
+    CommandFamily {
         about: "fields",
         before: || state(&lines("**F@:** old")),
         call: "state update F@ new",
         holds: |project, _| has_all(project, STATE, "**F@:** new"),
     },
-    Family {
+    CommandFamily {
         about: "plans",
         before: || state("**Current Plan:** 1\n**Total Plans in Phase:** 60\n"),
         call: "state advance-plan",
@@ -237,17 +237,20 @@ const STATES: &[Family] = &[
             all_differ(answers) && project.text(STATE).contains("**Current Plan:** 51\n")
         },
     },
-    Family {
+    CommandFamily {
         about: "teammates",
         before: || {
             let project = state("# State\n\n## Session Continuity\n");
-            project.call(["team-update", "--action", "start", "--team-name", "T"]).run().quietly();
+            project
+                .call(["team-update", "--action", "start", "--team-name", "T"])
+                .run()
+                .stdout_on_success();
             project
         },
         call: "team-update --action add-teammate --name N@",
         holds: |project, _| project.text(STATE).matches("\n| N").count() == CALLERS,
     },
-    Family {
+    CommandFamily {
         about: "verification results",
         before: || state("# State\n"),
         call: "worktree verify-result @ --tier T --result pass",
@@ -255,14 +258,14 @@ const STATES: &[Family] = &[
     },
 ];
 
-const OTHERS: &[Family] = &[
-    Family {
+const OTHER_COMMANDS: &[CommandFamily] = &[
+    CommandFamily {
         about: "started todos",
         before: todos,
         call: "todo start t@.md",
         holds: |project, _| count(project, "todos/in-progress/") == CALLERS,
     },
-    Family {
+    CommandFamily {
         about: "completed todos",
         before: todos,
         call: "todo complete t@.md",
@@ -270,7 +273,7 @@ const OTHERS: &[Family] = &[
             count(project, "todos/completed/") == CALLERS && count(project, "/pending/") == 0
         },
     },
-    Family {
+    CommandFamily {
         about: "settings",
         before: sandbox,
         call: "config-set a.k@ @",
@@ -280,13 +283,13 @@ const OTHERS: &[Family] = &[
             (1..=CALLERS).all(|n| config["a"][format!("k{n}")] == n)
         },
     },
-    Family {
+    CommandFamily {
         about: "the first settings",
         before: sandbox,
         call: "config-ensure-section --raw",
         holds: |_, answers| answers.iter().filter(|answer| *answer == "created").count() == 1,
     },
-    Family {
+    CommandFamily {
         about: "a new plan",
         before: sandbox,
         call: "init --yes --name N",
@@ -295,13 +298,13 @@ const OTHERS: &[Family] = &[
             answers.iter().filter(wrote).count() <= 1 && count(project, ".planning/") == 6
         },
     },
-    Family {
+    CommandFamily {
         about: "the manifest",
         before: manifest,
         call: "worktree remove-manifest @",
         holds: |project, _| !project.text(".worktrees/manifest.json").contains("\"merged\""),
     },
-    Family {
+    CommandFamily {
         about: "commits",
         before: commits,
         call: "commit c@ --files .planning/c@.md --raw",
@@ -311,13 +314,15 @@ const OTHERS: &[Family] = &[
             all_differ(answers) && (1..=CALLERS).all(is_there)
         },
     },
-    Family {
+    CommandFamily {
         about: "the shim",
         before: sandbox,
         call: "install shim bin",
-        holds: |_, answers| answers.iter().filter(|said| said.starts_with("wrote")).count() == 1,
+        holds: |_, answers| {
+            answers.iter().filter(|answer| answer.starts_with("wrote")).count() == 1
+        },
     },
-    Family {
+    CommandFamily {
         about: "hooks",
         before: sandbox,
         call: "install hooks s.json",
@@ -325,15 +330,15 @@ const OTHERS: &[Family] = &[
     },
 ];
 
-/// Lets fifty callers go at once and returns their answers; a call that fails ends the test.
-fn storm(family: &Family, project: &Sandbox) -> Vec<String> {
+/// Runs 50 callers at once and returns their answers. Panics if a call fails.
+fn storm(family: &CommandFamily, project: &Sandbox) -> Vec<String> {
     thread::scope(|scope| {
         let callers: Vec<_> = (1..=CALLERS)
             .map(|caller| {
                 let words = family.call.split(' ');
                 let call: Vec<_> =
                     words.map(|word| word.replace('@', &caller.to_string())).collect();
-                scope.spawn(move || project.call(call).run().quietly())
+                scope.spawn(move || project.call(call).run().stdout_on_success())
             })
             .collect();
         let answers = callers.into_iter().map(thread::ScopedJoinHandle::join);
@@ -341,8 +346,8 @@ fn storm(family: &Family, project: &Sandbox) -> Vec<String> {
     })
 }
 
-fn check(families: &[Family]) {
-    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
+fn check(families: &[CommandFamily]) {
+    let _alone = STORM_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     for family in families {
         let project = (family.before)();
         let answers = storm(family, &project);
@@ -353,16 +358,16 @@ fn check(families: &[Family]) {
 }
 
 #[test]
-fn d14_fifty_callers_lose_nothing_of_the_plan() {
-    check(PLANNING);
+fn d14_fifty_callers_lose_no_planning_data() {
+    check(PLANNING_COMMANDS);
 }
 
 #[test]
-fn d14_fifty_callers_lose_nothing_of_the_state() {
-    check(STATES);
+fn d14_fifty_callers_lose_no_state() {
+    check(STATE_COMMANDS);
 }
 
 #[test]
-fn d14_fifty_callers_lose_nothing_else() {
-    check(OTHERS);
+fn d14_fifty_callers_lose_no_other_data() {
+    check(OTHER_COMMANDS);
 }

@@ -1,4 +1,4 @@
-//! Output: no colours in pipes, readers that leave early, answers too long to print.
+//! Tests output: colours, terminal width, readers that close the pipe early, long answers.
 
 use std::io::{BufRead, BufReader};
 
@@ -14,14 +14,14 @@ fn project(phases: usize) -> mow_testkit::sandbox::Sandbox {
 }
 
 #[test]
-fn pipes_get_no_colours() {
+fn pipes_get_no_colours_unless_forced() {
     let project = project(3);
     let graph = || project.call(["roadmap", "graph"]);
-    let plain = graph().run().quietly();
+    let plain = graph().run().stdout_on_success();
     assert!(!plain.contains('\x1b'), "{plain}");
-    let color = graph().env("CLICOLOR_FORCE", "1").run().quietly();
+    let color = graph().env("CLICOLOR_FORCE", "1").run().stdout_on_success();
     assert!(color.contains("\x1b["), "colours can be had: {color}");
-    assert_eq!(graph().env("FORCE_COLOR", "1").run().quietly(), color, "by either name");
+    assert_eq!(graph().env("FORCE_COLOR", "1").run().stdout_on_success(), color, "by either name");
     let bad = project.call(["bogus"]).env("FORCE_COLOR", "1").run();
     assert!(!bad.transcript().contains('\x1b'), "{}", bad.transcript());
     for call in [&["--help"][..], &["state", "--help"], &["doctor"], &[], &["help-open", "man"]] {
@@ -30,7 +30,7 @@ fn pipes_get_no_colours() {
         let ran = project.call(call).env("FORCE_COLOR", "1").env("NO_COLOR", "").run();
         assert!(!ran.stdout.contains('\x1b'), "{}", ran.transcript());
     }
-    let none = graph().env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().quietly();
+    let none = graph().env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().stdout_on_success();
     assert_eq!(none, plain);
     for call in [&["--help"][..], &["roadmap", "phases"], &["bogus"]] {
         let ran = project.call(call).env("TERM", "xterm-256color").run();
@@ -39,10 +39,11 @@ fn pipes_get_no_colours() {
 }
 
 #[test]
-fn the_width_is_that_of_the_columns() {
+fn the_width_follows_the_variable_columns() {
     let project = project(3);
     let widest = |columns: &str| {
-        let drawing = project.call(["roadmap", "graph"]).env("COLUMNS", columns).run().quietly();
+        let drawing =
+            project.call(["roadmap", "graph"]).env("COLUMNS", columns).run().stdout_on_success();
         drawing.lines().map(|line| line.chars().count()).max().unwrap_or(0)
     };
     assert!(widest("40") <= 80 && widest("no number") <= 80);
@@ -63,7 +64,7 @@ fn read_one_line(arguments: &[&str]) -> (String, Option<i32>, String) {
 }
 
 #[test]
-fn a_reader_may_leave_early() {
+fn a_reader_may_close_the_pipe_early() {
     for call in
         [&["roadmap", "phases"][..], &["roadmap", "phases", "--json"], &["roadmap", "graph"]]
     {
@@ -78,10 +79,10 @@ fn a_long_answer_of_the_contract_goes_to_a_file() {
     let project = project(500);
     let call = || project.call(["roadmap", "analyze"]);
     for call in [call(), call().without_env("HOME"), call().env("XDG_CACHE_HOME", project.home())] {
-        let answer = call.run().quietly();
+        let answer = call.run().stdout_on_success();
         let path = answer.strip_prefix("@file:").expect("the answer is a file's name");
         assert!(path.ends_with(".json") && path.contains("/mow-"), "{path}");
-        assert!(path.starts_with(project.outside().to_str().unwrap()), "{path}");
+        assert!(path.starts_with(project.outer_dir().to_str().unwrap()), "{path}");
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.chars().count() > 50_000 && !text.ends_with('\n'));
         let value: Value = serde_json::from_str(&text).unwrap();

@@ -1,7 +1,7 @@
-//! The form of most tests: files before, a call, its answer, files after.
+//! Runs table tests: files before, a call, its answer, files after.
 //!
-//! Every case runs twice, the second time with Windows line endings: a file keeps its own, and no
-//! answer ever shows them.
+//! Every case runs twice, the second time with Windows line endings: a file keeps its line endings,
+//! and no answer shows them.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use crate::sandbox;
 /// Files by path.
 pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
 
-/// What a call answers.
+/// The expected answer of a call.
 pub(crate) enum Answer<'a> {
     /// JSON, byte for byte: keys in this order, two blanks of indent, no final newline.
     Json(Value),
     /// Any other text, byte for byte.
     Text(&'a str),
-    /// A refusal that says this.
+    /// A refusal whose message contains this.
     Refused(&'a str),
 }
 
-/// One call.
+/// A call with its files and expected answer.
 pub(crate) struct Case<'a> {
-    /// What it shows.
+    /// The behaviour under test, shown when the case fails.
     pub(crate) about: &'a str,
-    /// The files before.
+    /// The files before the call.
     pub(crate) files: Files<'a>,
-    /// The arguments.
+    /// The arguments of `mow`.
     pub(crate) call: &'a [&'a str],
-    /// What it answers.
+    /// The expected answer.
     pub(crate) answer: Answer<'a>,
-    /// The files that are other than before; all others are the same, byte for byte.
+    /// The files that differ afterwards. All others must be unchanged, byte for byte.
     pub(crate) after: Files<'a>,
 }
 
@@ -53,7 +53,7 @@ impl Case<'_> {
         let ran = project.call(self.call).run();
         let ran = ran.about(&format!("{}, line ending {ending:?}", self.about));
         match &self.answer {
-            Answer::Json(value) => ran.answers(value),
+            Answer::Json(value) => ran.prints_json(value),
             Answer::Text(text) => ran.prints(text),
             Answer::Refused(message) => ran.refuses(message),
         }
@@ -69,7 +69,7 @@ pub(crate) fn check(cases: &[Case<'_>]) {
     }
 }
 
-/// Runs every case as it stands, for calls that write a file anew.
+/// Runs every case with `\n` only, for calls that write a new file.
 pub(crate) fn check_as_written(cases: &[Case<'_>]) {
     for case in cases {
         case.check("\n");

@@ -1,4 +1,4 @@
-//! Calls that make no sense, and the flags that count everywhere.
+//! Tests wrong calls, and the flags that all commands accept.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn refused(arguments: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn wrong_calls_name_what_is_there() {
+fn wrong_calls_name_the_alternatives() {
     let cases = [
         (&["bogus"][..], "Unknown command: bogus", "mow --help"),
         (&["help", "bogus"], "Unknown command: bogus", "mow --help"),
@@ -59,7 +59,7 @@ fn wrong_calls_name_what_is_there() {
 }
 
 #[test]
-fn failures_are_objects_for_scripts_that_ask() {
+fn failures_are_json_objects_with_the_flag_json() {
     let ran = sandbox().call(["roadmap", "phases", "--json"]).run();
     assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(1), ""), "{}", ran.transcript());
     let error: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
@@ -68,7 +68,7 @@ fn failures_are_objects_for_scripts_that_ask() {
 }
 
 #[test]
-fn raw_counts_wherever_it_stands() {
+fn the_flag_raw_is_accepted_at_any_position() {
     let before = "## Blockers\n\n- a\n";
     let after = "## Blockers\n\n- a\n- b\n";
     let calls: [&[&str]; 5] = [
@@ -105,7 +105,7 @@ fn values_may_be_joined_to_their_flags() {
 }
 
 #[test]
-fn the_first_of_a_repeated_flag_counts_and_words_too_many_are_ignored() {
+fn the_first_of_a_repeated_flag_counts_and_extra_arguments_are_ignored() {
     let state = "## Blockers\n\n- a\n";
     let rows: [(&[&str], &str, &str); 6] = [
         (&["generate-slug", "One", "Two", "--raw"], "one", "Two"),
@@ -136,12 +136,12 @@ fn the_first_of_a_repeated_flag_counts_and_words_too_many_are_ignored() {
 }
 
 #[test]
-fn help_is_an_answer() {
+fn help_is_printed_to_stdout() {
     for call in [&["--help"][..], &["roadmap", "--help"], &["status", "write", "--help"]] {
-        let help = sandbox().call(call).run().quietly();
+        let help = sandbox().call(call).run().stdout_on_success();
         assert!(help.contains("Usage: mow") && help.ends_with('\n'), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     }
-    let version = sandbox().call(["--version"]).run().quietly();
+    let version = sandbox().call(["--version"]).run().stdout_on_success();
     assert_eq!(version, format!("mow {}\n", env!("CARGO_PKG_VERSION")));
 }

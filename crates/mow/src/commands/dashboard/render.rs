@@ -1,7 +1,7 @@
-//! `mow dashboard render`: gathers what the dashboard shows, draws it, and notes that it did.
+//! `mow dashboard render`: collects the contents of the dashboard, draws it, and records the time.
 //!
-//! Only files that are shown are read: STATE.md, the last events, the pins, the STATUS.md of phases
-//! that are at work, and ROADMAP.md when the milestone is run through.
+//! Reads only what is shown: STATE.md, the last events, the pinned notices, the STATUS.md of running
+//! phases, and ROADMAP.md if `workflow.auto_advance` is on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use mow_core::color::Level;
-use mow_core::dashboard::{self as drawing, AutoAdvance, Dashboard, Row};
+use mow_core::color::ColorLevel;
+use mow_core::dashboard::{self as drawing, AutoAdvance, DashboardRow, DashboardView};
 use mow_core::phase::PhaseNumber;
 use mow_store::config::Config;
-use mow_store::dashboard::{self as stored, State};
+use mow_store::dashboard::{self as stored, DashboardState};
 use mow_store::disk::{self, Writer};
-use mow_store::phase_dirs::Index;
+use mow_store::phase_dirs::PhaseDirIndex;
 use mow_store::project::Project;
 use mow_store::roadmap::milestone::phases_in_progress;
-use mow_store::state::active::{self, ActivePhase};
+use mow_store::state::active_phases::{self, ActivePhase};
 use mow_store::status;
 use serde_json::{Value, json};
 
@@ -26,30 +26,30 @@ use super::{events_path, load_state, state_path};
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
-use crate::runs::{Active, tell_live};
+use crate::runs::{LiveWorktrees, notice_live_run};
 use crate::terminal;
 
-/// How many events are shown when the settings do not say.
-const EVENTS_SHOWN: usize = 6;
-/// How long a drawing waits to note that it was made.
-const NOTE_WAIT: Duration = Duration::from_secs(2);
+/// How many events are shown unless `feedback.event_log_count` is set.
+const EVENTS_SHOWN_DEFAULT: usize = 6;
+/// How long to wait for the lock to record a drawing.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) fn run(context: &Context, shared: &Project, width: usize) -> Result<Output, Failure> {
+pub(crate) fn run(context: &Context, shared: &Project, width: usize) -> Result<Output, Failure> {
     let config = context.config()?;
     let state = load_state(shared)?;
     let dashboard = gather(context, shared, &config, &state)?;
     if context.wants_json() {
-        return Ok(Output::Drawn(counts(&dashboard, width)));
+        return Ok(Output::Verbatim(counts_json(&dashboard, width)));
     }
-    let lines = dashboard.lines(width, terminal::level());
+    let lines = dashboard.lines(width, terminal::color_level());
     let mut text = lines.join("\n") + "\n";
     let is_bell = is_on(&config, "feedback.terminal_bell");
     if is_bell && !dashboard.pins.is_empty() && !dashboard.rows.is_empty() {
         text.push('\x07');
     }
-    note(shared, lines.len());
-    tell_live(context);
-    Ok(Output::Drawn(text))
+    record_drawing(shared, lines.len());
+    notice_live_run(context);
+    Ok(Output::Verbatim(text))
 }
 
 fn is_on(config: &Config, path: &str) -> bool {
@@ -64,60 +64,65 @@ fn gather(
     context: &Context,
     shared: &Project,
     config: &Config,
-    state: &State,
-) -> Result<Dashboard, Failure> {
+    state: &DashboardState,
+) -> Result<DashboardView, Failure> {
     let shown = config.lookup("feedback.event_log_count").and_then(|count| count.as_u64());
-    let shown = shown.and_then(|count| usize::try_from(count).ok()).unwrap_or(EVENTS_SHOWN);
-    let events = stored::events(&disk::read(&events_path(shared))?.unwrap_or_default());
+    let shown = shown.and_then(|count| usize::try_from(count).ok()).unwrap_or(EVENTS_SHOWN_DEFAULT);
+    let events = stored::parse_events(&disk::read(&events_path(shared))?.unwrap_or_default());
     let events = &events[events.len().saturating_sub(shown)..];
-    let auto = if is_on(config, "workflow.auto_advance") { auto(context)? } else { None };
-    // Finding the system's zone takes longer than all the rest of a small dashboard.
+    let auto_advance =
+        if is_on(config, "workflow.auto_advance") { milestone_progress(context)? } else { None };
+    // Finding the system's time zone takes longer than all the rest of a small dashboard.
     let zone = if events.is_empty() { TimeZone::UTC } else { TimeZone::system() };
-    Ok(Dashboard {
-        auto,
+    Ok(DashboardView {
+        auto: auto_advance,
         rows: rows(context, events, state)?,
-        events: events.iter().map(|event| drawn_event(event, &zone)).collect(),
-        pins: state.pinned.iter().map(drawn_pin).collect(),
+        events: events.iter().map(|event| event_row(event, &zone)).collect(),
+        pins: state.pinned.iter().map(pin_row).collect(),
     })
 }
 
-/// Reads how far the milestone in progress is.
-fn auto(context: &Context) -> Result<Option<AutoAdvance>, Failure> {
+/// Reads the progress of the current milestone from ROADMAP.md.
+fn milestone_progress(context: &Context) -> Result<Option<AutoAdvance>, Failure> {
     let bytes = context.load("ROADMAP.md")?.unwrap_or_default();
     let phases = phases_in_progress(&bytes).unwrap_or_default();
     let Some(last) = phases.len().checked_sub(1) else { return Ok(None) };
     let at = phases.iter().position(|phase| !phase.done).unwrap_or(last);
     Ok(Some(AutoAdvance {
         phase: phases[at].written.clone(),
-        place: at + 1,
+        position: at + 1,
         total: phases.len(),
         done: phases.iter().filter(|phase| phase.done).count(),
     }))
 }
 
-/// What events and pins say of each phase.
+/// The last event of a phase, and whether a pinned notice waits for a person.
 #[derive(Default)]
-struct Told<'a> {
+struct PhaseNotes<'a> {
     activity: &'a str,
     waiting: bool,
 }
 
-fn rows(context: &Context, events: &[stored::Event], state: &State) -> Result<Vec<Row>, Failure> {
+fn rows(
+    context: &Context,
+    events: &[stored::Event],
+    state: &DashboardState,
+) -> Result<Vec<DashboardRow>, Failure> {
     let bytes = context.load("STATE.md")?.unwrap_or_default();
-    let mut active = active::parse(&bytes).unwrap_or_default();
+    let mut active = active_phases::parse(&bytes).unwrap_or_default();
     active.retain(|phase| !phase.status.trim().eq_ignore_ascii_case("not started"));
-    let mut told: BTreeMap<String, Told<'_>> = BTreeMap::new();
+    let mut notes: BTreeMap<String, PhaseNotes<'_>> = BTreeMap::new();
     for (phase, event) in events.iter().filter_map(|event| Some((event.phase.as_ref()?, event))) {
-        told.entry(key(phase)).or_default().activity = &event.detail;
+        notes.entry(phase_key(phase)).or_default().activity = &event.detail;
     }
     for phase in state.pinned.iter().filter_map(|pin| pin.phase.as_ref()) {
-        told.entry(key(phase)).or_default().waiting = true;
+        notes.entry(phase_key(phase)).or_default().waiting = true;
     }
     let now = Timestamp::now();
     let counts = all_counts(context, &active)?;
     let rows = active.into_iter().zip(counts).map(|(phase, plans)| {
-        let told = if told.is_empty() { None } else { told.get(&key(&phase.phase)) };
-        row(phase, plans, told, now)
+        let notes = if notes.is_empty() { None } else { notes.get(&phase_key(&phase.phase)) };
+        row(phase, plans, notes, now)
     });
     Ok(rows.collect())
 }
@@ -126,29 +131,29 @@ fn is_complete(phase: &ActivePhase) -> bool {
     phase.status.trim().get(..8).is_some_and(|word| word.eq_ignore_ascii_case("complete"))
 }
 
-/// Done and all plans of a phase; `None` when its STATUS.md does not say.
-type Counts = Option<(usize, usize)>;
+/// The number of finished plans and of all plans; `None` if the STATUS.md of the phase lists none.
+type PlanCounts = Option<(usize, usize)>;
 
-/// From how many phases on a second thread is worth its start.
+/// From this many phases on, a second thread is faster.
 const PARALLEL_FROM: usize = 400;
 
 /// Reads the STATUS.md of every phase whose progress is shown.
-fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, Failure> {
+fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<PlanCounts>, Failure> {
     if active.iter().all(is_complete) {
         return Ok(vec![None; active.len()]);
     }
-    let index = Index::load(&context.project.planning);
-    let at_work = Active::load(context);
-    let count = |phases: &[ActivePhase]| -> Result<Vec<Counts>, Failure> {
+    let index = PhaseDirIndex::load(&context.project.planning);
+    let live_worktrees = LiveWorktrees::load(context);
+    let count = |phases: &[ActivePhase]| -> Result<Vec<PlanCounts>, Failure> {
         let mut buffer = Vec::new();
-        let of_phase = |phase: &ActivePhase| {
+        let phase_counts = |phase: &ActivePhase| {
             if is_complete(phase) {
                 Ok(None)
             } else {
-                status_counts(&index, &at_work, &phase.phase, &mut buffer)
+                status_counts(&index, &live_worktrees, &phase.phase, &mut buffer)
             }
         };
-        phases.iter().map(of_phase).collect()
+        phases.iter().map(phase_counts).collect()
     };
     if active.len() < PARALLEL_FROM {
         return count(active);
@@ -162,68 +167,73 @@ fn all_counts(context: &Context, active: &[ActivePhase]) -> Result<Vec<Counts>, 
     })
 }
 
-/// Returns what makes two spellings of a phase the same.
-fn key(phase: &str) -> String {
+/// Returns the canonical spelling of a phase number.
+fn phase_key(phase: &str) -> String {
     let number = PhaseNumber::parse(phase.trim());
     number.map_or_else(|| phase.trim().to_owned(), |number| number.to_string())
 }
 
-fn row(phase: ActivePhase, plans: Counts, told: Option<&Told<'_>>, now: Timestamp) -> Row {
-    let waiting = told.is_some_and(|told| told.waiting);
-    Row {
+fn row(
+    phase: ActivePhase,
+    plans: PlanCounts,
+    notes: Option<&PhaseNotes<'_>>,
+    now: Timestamp,
+) -> DashboardRow {
+    let waiting = notes.is_some_and(|notes| notes.waiting);
+    DashboardRow {
         complete: is_complete(&phase),
         blocked: waiting || phase.status.trim().to_lowercase().starts_with("blocked"),
         waiting,
         plans: plans.unwrap_or_else(|| parse_counts(&phase.plans)),
-        activity: told.map_or("", |told| told.activity).to_owned(),
+        activity: notes.map_or("", |notes| notes.activity).to_owned(),
         elapsed: since(&phase.last_update, now),
         phase: phase.phase,
         name: phase.name,
     }
 }
 
-/// Counts the plans in a phase's STATUS.md; `None` when there are none.
+/// Counts the plans in the STATUS.md of a phase; `None` if it lists none.
 ///
-/// While a live run works on it, that of the phase's worktree counts.
+/// While a run works on the phase, the file in its worktree is read.
 fn status_counts(
-    index: &Index,
-    at_work: &Active,
+    index: &PhaseDirIndex,
+    live_worktrees: &LiveWorktrees,
     phase: &str,
     buffer: &mut Vec<u8>,
-) -> Result<Counts, Failure> {
+) -> Result<PlanCounts, Failure> {
     let Some(number) = PhaseNumber::parse(phase.trim()) else { return Ok(None) };
-    let there = at_work.dir(&number);
-    let there = there.and_then(|dir| Some(dir.path.join(dir.status_file()?)));
-    let read = match there {
+    let live_file = live_worktrees.dir(&number);
+    let live_file = live_file.and_then(|dir| Some(dir.path.join(dir.status_file()?)));
+    let read = match live_file {
         Some(path) => disk::read(&path)?,
         None => None,
     };
     if let Some(bytes) = read {
         return Ok(Some(status::plan_counts(&bytes)).filter(|(_, total)| *total > 0));
     }
-    let is_there = index.read_status(&number, buffer)?;
-    Ok(is_there.then(|| status::plan_counts(buffer)).filter(|(_, total)| *total > 0))
+    let was_read = index.read_status(&number, buffer)?;
+    Ok(was_read.then(|| status::plan_counts(buffer)).filter(|(_, total)| *total > 0))
 }
 
-/// Reads a Plans cell, `1/3`.
+/// Parses a cell of the column Plans, such as `1/3`.
 fn parse_counts(cell: &str) -> (usize, usize) {
     let parts = cell.split_once('/');
     let counts = parts.and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
     counts.unwrap_or((0, 0))
 }
 
-/// Returns how long ago a Last Update cell is; a text that is no time is shown as it is.
+/// Returns the age of a cell of the column Last Update; a text that is not a time is returned as is.
 fn since(cell: &str, now: Timestamp) -> String {
     match cell.trim() {
         "" | "-" | "--" | "—" => "--".to_owned(),
         text => parse_time(text).map_or_else(
             || text.to_owned(),
-            |then| drawing::elapsed(now.as_second().saturating_sub(then.as_second())),
+            |then| drawing::format_elapsed(now.as_second().saturating_sub(then.as_second())),
         ),
     }
 }
 
-/// Reads a time; one without a zone is UTC, as all files have it.
+/// Parses a time; without a zone it is UTC, as in all planning files.
 fn parse_time(text: &str) -> Option<Timestamp> {
     let in_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp());
     let date = || text.parse::<Date>().ok().map(|date| date.at(0, 0, 0, 0)).and_then(in_utc);
@@ -231,9 +241,9 @@ fn parse_time(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(time).or_else(date)
 }
 
-fn drawn_event(event: &stored::Event, zone: &TimeZone) -> drawing::Event {
+fn event_row(event: &stored::Event, zone: &TimeZone) -> drawing::EventRow {
     let time = parse_time(&event.ts).map(|ts| zone.to_datetime(ts).strftime("%H:%M").to_string());
-    drawing::Event {
+    drawing::EventRow {
         kind: event.kind.clone(),
         phase: event.phase.clone(),
         detail: event.detail.clone(),
@@ -241,47 +251,47 @@ fn drawn_event(event: &stored::Event, zone: &TimeZone) -> drawing::Event {
     }
 }
 
-fn drawn_pin(pin: &stored::Pin) -> drawing::Pin {
+fn pin_row(pin: &stored::Pin) -> drawing::PinRow {
     let is_error = pin.kind == "error";
-    let what = if is_error { Some(&pin.detail) } else { pin.input_type.as_ref() };
-    let what = what.cloned().unwrap_or_default();
-    drawing::Pin { is_error, phase: pin.phase.clone(), what }
+    let subject = if is_error { Some(&pin.detail) } else { pin.input_type.as_ref() };
+    let subject = subject.cloned().unwrap_or_default();
+    drawing::PinRow { is_error, phase: pin.phase.clone(), subject }
 }
 
-/// Says what would be drawn, without drawing it.
-fn counts(dashboard: &Dashboard, width: usize) -> String {
+/// Returns the JSON output: how many lines, events, notices and phases would be drawn.
+fn counts_json(dashboard: &DashboardView, width: usize) -> String {
     let is_idle = dashboard.rows.is_empty();
-    let lines = if is_idle { 0 } else { dashboard.lines(width, Level::None).len() };
+    let lines = if is_idle { 0 } else { dashboard.lines(width, ColorLevel::None).len() };
     let mut answer = json!({
         "lines": lines,
         "events": dashboard.events.len(),
         "pinned": dashboard.pins.len(),
         "phases": dashboard.rows.len(),
     });
-    if let Some(auto) = &dashboard.auto {
+    if let Some(auto_advance) = &dashboard.auto {
         answer["auto_advance"] = json!({
             "active": true,
-            "current_phase": auto.phase,
-            "total_phases": auto.total,
-            "completed_phases": auto.done,
-            "milestone_percent": auto.percent(),
+            "current_phase": auto_advance.phase,
+            "total_phases": auto_advance.total,
+            "completed_phases": auto_advance.done,
+            "milestone_percent": auto_advance.percent(),
         });
     }
     compact(&answer)
 }
 
-/// Notes that it was drawn. The drawing is good without the note, so a failure only warns.
-fn note(shared: &Project, lines: usize) {
+/// Records the time of the drawing. A failure is only a warning, because the drawing is complete.
+fn record_drawing(shared: &Project, lines: usize) {
     if !shared.planned {
         return;
     }
-    // Whoever only looks need not be able to write.
+    // Users without write permission can still look at the dashboard.
     if !disk::is_writable(&shared.planning) {
         return;
     }
     let write = || -> Result<(), Failure> {
-        Writer::open(shared, NOTE_WAIT)?.update(&state_path(shared), |old| {
-            let mut state = State::parse(old.unwrap_or_default());
+        Writer::open(shared, RECORD_TIMEOUT)?.update(&state_path(shared), |old| {
+            let mut state = DashboardState::parse(old.unwrap_or_default());
             state.last_line_count = lines as u64;
             state.last_render_ts = Some(now());
             Ok::<_, Failure>(Some(state.render().into_bytes()))

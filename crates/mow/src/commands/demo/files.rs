@@ -1,17 +1,17 @@
-//! The files of the demo project, as they are laid down. `{date}` in them stands for the day.
+//! The files of the demo project. `{date}` in them is replaced by the current date.
 //!
-//! A plan is a runbook: each action holds a script, each verification a command. Nothing here runs
-//! them; who plays the plans in order has the program that they describe.
+//! Each action of a plan contains a script, each verification a command. Executing all plans in
+//! order creates the program that they describe.
 
-/// Names files of `.planning/` and takes their texts in.
-macro_rules! planned {
+/// Lists files of `.planning/` with their embedded texts.
+macro_rules! planning_files {
     ($($path:literal),+ $(,)?) => {
         &[$((concat!(".planning/", $path), include_str!(concat!("../../demo/", $path)))),+]
     };
 }
 
-/// Every file by its path below the root of the project.
-pub(super) const FILES: &[(&str, &str)] = planned![
+/// The path of each file below the project root, and its text.
+pub(super) const FILES: &[(&str, &str)] = planning_files![
     "PROJECT.md",
     "REQUIREMENTS.md",
     "ROADMAP.md",

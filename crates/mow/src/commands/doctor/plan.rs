@@ -1,113 +1,126 @@
-//! The planning files: readable, in agreement with each other, without leftovers.
+//! Checks the planning files: whether they can be read, agree with each other, and leave no
+//! temporary files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mow_core::phase::PhaseNumber;
-use mow_store::config::{Config, Unknown};
+use mow_store::config::{Config, UnknownKeys};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::project_phases::{self, ProjectPhases};
 use mow_store::state::snapshot;
-use mow_store::survey::{self, Survey};
-use mow_store::{frontmatter, starter};
+use mow_store::{frontmatter, new_project};
 
-use super::{Check, listed};
-use crate::commands::validate::unread_dependencies;
+use super::{DoctorCheck, with_problems};
+use crate::commands::plural::counted;
+use crate::commands::roadmap::unparsed_dependencies;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// How deep directories are searched; planning files lie three levels deep.
+/// How deep directories are searched; planning files are three levels deep.
 const DEPTH_MAX: usize = 8;
 
-pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
+pub(super) fn checks(context: &Context, fix: bool) -> Vec<DoctorCheck> {
     if !context.project.planned {
-        return vec![Check::ok("planning", "no .planning/ here yet").advise("mow init")];
+        return vec![
+            DoctorCheck::ok("planning", "there is no `.planning/` directory yet")
+                .advise("mow init"),
+        ];
     }
     let mut checks = vec![files(context)];
-    let survey = match survey::load(&context.project.planning) {
-        Ok(Some(survey)) => {
-            checks.extend(roadmap(context, &survey));
-            Some(survey)
+    let all_phases = match project_phases::load(&context.project.planning) {
+        Ok(Some(all_phases)) => {
+            checks.extend(roadmap(context, &all_phases));
+            Some(all_phases)
         }
         Ok(None) => None,
         Err(error) => {
-            checks.push(Check::fail("roadmap", Failure::from(error).message));
+            checks.push(DoctorCheck::fail("roadmap", Failure::from(error).message));
             None
         }
     };
-    checks.extend(state(context, survey.as_ref()));
+    checks.extend(state(context, all_phases.as_ref()));
     checks.push(config(context));
-    let tree = Tree::load(&context.project.planning);
-    checks.push(blocks(context, &tree));
-    checks.extend(leftovers(context, &tree, fix));
+    let tree = PlanningTree::load(&context.project.planning);
+    checks.push(frontmatter_blocks(context, &tree));
+    checks.extend(temporary_files(context, &tree, fix));
     checks
 }
 
-fn files(context: &Context) -> Check {
+fn files(context: &Context) -> DoctorCheck {
     let is_missing = |file: &&str| !context.planning(file).exists();
-    let missing: Vec<_> = starter::FILES.into_iter().filter(is_missing).collect();
+    let missing: Vec<_> = new_project::FILES.into_iter().filter(is_missing).collect();
     let needed = ["ROADMAP.md", "STATE.md", "PROJECT.md"];
-    let message = format!("missing in .planning/: {}", missing.join(", "));
+    let message = format!("missing in `.planning/`: {}", missing.join(", "));
     let check = if missing.is_empty() {
-        return Check::ok("files", format!("{} are there", starter::FILES.join(", ")));
+        return DoctorCheck::ok("files", format!("{} exist", new_project::FILES.join(", ")));
     } else if missing.iter().any(|file| needed.contains(file)) {
-        Check::fail("files", message)
+        DoctorCheck::fail("files", message)
     } else {
-        Check::warn("files", message)
+        DoctorCheck::warn("files", message)
     };
     check.advise("mow init --missing")
 }
 
-fn roadmap(context: &Context, survey: &Survey) -> Vec<Check> {
-    let phases = survey.scheduled();
-    let graph = survey.graph(&context.project.planning, &phases);
+fn roadmap(context: &Context, all_phases: &ProjectPhases) -> Vec<DoctorCheck> {
+    let phases = all_phases.scheduled();
+    let graph = all_phases.graph(&context.project.planning, &phases);
     let written = |index: usize| phases[index].entry.phase.written.as_str();
-    let done = survey.phases.iter().filter(|phase| phase.is_done()).count();
-    let count = survey.phases.len();
+    let done = all_phases.phases.iter().filter(|phase| phase.is_done()).count();
+    let count = all_phases.phases.len();
     let mut checks = vec![match (graph.waves(), count) {
-        (Err(cyclic), _) => Check::fail("roadmap", format!("ROADMAP.md: {cyclic}"))
+        (Err(cyclic), _) => DoctorCheck::fail("roadmap", format!("ROADMAP.md: {cyclic}"))
             .advise("change one `Depends on` in the cycle; `mow roadmap graph` shows it"),
-        (_, 0) => Check::warn("roadmap", "ROADMAP.md declares no phases")
+        (_, 0) => DoctorCheck::warn("roadmap", "ROADMAP.md declares no phases")
             .advise("mow phase add 'First phase'"),
-        _ => Check::ok(
+        _ => DoctorCheck::ok(
             "roadmap",
-            format!("ROADMAP.md: {count} phases, {done} done, {} ready", graph.ready().len()),
+            format!(
+                "ROADMAP.md: {}, {done} done, {} ready",
+                counted(count, "phase"),
+                graph.ready().len()
+            ),
         ),
     }];
-    let dangling: Vec<_> = graph
+    let unknown_refs: Vec<_> = graph
         .missing_refs()
         .iter()
         .map(|missing| format!("phase {} depends on phase {}", written(missing.from), missing.to))
         .collect();
-    if !dangling.is_empty() {
-        let check = Check::warn("references", "the roadmap depends on phases it does not have");
-        checks.push(listed(check, &dangling));
+    if !unknown_refs.is_empty() {
+        let check = DoctorCheck::warn(
+            "references",
+            "some phases depend on phases that are not in the roadmap",
+        );
+        checks.push(with_problems(check, &unknown_refs));
     }
-    let open = survey.phases.iter().filter(|phase| !phase.is_done());
-    let unread = unread_dependencies(open.map(|phase| &phase.entry));
-    if !unread.is_empty() {
-        let check = Check::warn("dependencies", "some `Depends on` fields cannot be understood");
-        checks.push(listed(check.advise("name phases, or write None"), &unread));
+    let open = all_phases.phases.iter().filter(|phase| !phase.is_done());
+    let unparsed = unparsed_dependencies(open.map(|phase| &phase.entry));
+    if !unparsed.is_empty() {
+        let check = DoctorCheck::warn("dependencies", "some `Depends on` fields name no phase");
+        checks.push(with_problems(check.advise("write phase numbers, or `None`"), &unparsed));
     }
-    let unsure = survey.phases.iter().map(|phase| &phase.entry.phase);
-    let unsure: Vec<_> = unsure
+    let contradictory = all_phases.phases.iter().map(|phase| &phase.entry.phase);
+    let contradictory: Vec<_> = contradictory
         .filter(|phase| !phase.completion.certain)
         .map(|phase| format!("ROADMAP.md:{}: phase {}", phase.line, phase.written))
         .collect();
-    if !unsure.is_empty() {
-        let message = "the roadmap says both done and not done (box against table or status)";
-        checks.push(listed(Check::warn("contradictions", message), &unsure));
+    if !contradictory.is_empty() {
+        let message =
+            "the roadmap marks phases as both done and not done (checkbox against table or status)";
+        checks.push(with_problems(DoctorCheck::warn("contradictions", message), &contradictory));
     }
-    checks.extend(doubles(survey));
+    checks.extend(duplicate_numbers(all_phases));
     checks
 }
 
-/// Finds unfinished phases that share a number: a run could not tell them apart.
-fn doubles(survey: &Survey) -> Option<Check> {
+/// Finds unfinished phases with the same number, which a run could not tell apart.
+fn duplicate_numbers(all_phases: &ProjectPhases) -> Option<DoctorCheck> {
     let mut lines: BTreeMap<PhaseNumber, Vec<usize>> = BTreeMap::new();
-    for phase in survey.phases.iter().filter(|phase| !phase.is_done()) {
+    for phase in all_phases.phases.iter().filter(|phase| !phase.is_done()) {
         lines.entry(phase.entry.phase.number).or_default().push(phase.entry.phase.line);
     }
-    let doubles: Vec<_> = lines
+    let duplicate_numbers: Vec<_> = lines
         .into_iter()
         .filter(|(_, lines)| lines.len() > 1)
         .map(|(number, lines)| {
@@ -115,64 +128,73 @@ fn doubles(survey: &Survey) -> Option<Check> {
             format!("phase {number}: {}", lines.join(", "))
         })
         .collect();
-    let message = "unfinished phases share a number: give each its own";
-    (!doubles.is_empty()).then(|| listed(Check::warn("numbers", message), &doubles))
+    let message = "several unfinished phases have the same number; give each its own";
+    (!duplicate_numbers.is_empty())
+        .then(|| with_problems(DoctorCheck::warn("numbers", message), &duplicate_numbers))
 }
 
-fn state(context: &Context, survey: Option<&Survey>) -> Option<Check> {
+fn state(context: &Context, all_phases: Option<&ProjectPhases>) -> Option<DoctorCheck> {
     let bytes = match context.load("STATE.md") {
         Ok(bytes) => bytes?,
-        Err(failure) => return Some(Check::fail("state", failure.message)),
+        Err(failure) => return Some(DoctorCheck::fail("state", failure.message)),
     };
     let Some(phase) = snapshot::parse(&bytes).current_phase else {
-        return Some(Check::ok("state", "STATE.md names no current phase"));
+        return Some(DoctorCheck::ok("state", "STATE.md names no current phase"));
     };
     let number = PhaseNumber::parse(&phase)?;
-    let is_known = survey.is_none_or(|survey| survey.by_number(&number).is_some());
+    let is_known = all_phases.is_none_or(|all_phases| all_phases.by_number(&number).is_some());
     Some(if is_known {
-        Check::ok("state", format!("STATE.md: phase {phase} is the current one"))
+        DoctorCheck::ok("state", format!("STATE.md: the current phase is {phase}"))
     } else {
-        Check::warn("state", format!("STATE.md is at phase {phase}, which the roadmap lacks"))
-            .advise("mow state get    and    mow roadmap phases    show both sides")
+        DoctorCheck::warn(
+            "state",
+            format!("STATE.md names phase {phase}, which is not in the roadmap"),
+        )
+        .advise("compare `mow state get` with `mow roadmap phases`")
     })
 }
 
-fn config(context: &Context) -> Check {
+fn config(context: &Context) -> DoctorCheck {
     let bytes = match context.load("config.json") {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Check::ok("config", "no config.json; all settings have defaults"),
-        Err(failure) => return Check::fail("config", failure.message),
+        Ok(None) => {
+            return DoctorCheck::ok(
+                "config",
+                "there is no config.json; all settings have their defaults",
+            );
+        }
+        Err(failure) => return DoctorCheck::fail("config", failure.message),
     };
     match Config::parse(&bytes) {
-        Err(error) => Check::fail("config", format!("config.json: {error}"))
-            .advise("mow uses the defaults until it is mended"),
+        Err(error) => DoctorCheck::fail("config", format!("config.json: {error}"))
+            .advise("fix the file; until then mow uses the defaults"),
         Ok(config) => match config.unknown_keys() {
-            Unknown { slips, .. } if !slips.is_empty() => {
-                let message = "config.json has keys that mow does not know; they have no effect";
-                listed(Check::warn("config", message), &slips)
+            UnknownKeys { typing_errors, .. } if !typing_errors.is_empty() => {
+                let message = "config.json has unknown keys, which have no effect";
+                with_problems(DoctorCheck::warn("config", message), &typing_errors)
             }
-            Unknown { foreign, .. } if !foreign.is_empty() => {
-                let message = "config.json is sound; mow has no use for these keys";
-                listed(Check::ok("config", message), &foreign)
+            UnknownKeys { foreign, .. } if !foreign.is_empty() => {
+                let message = "config.json is valid; mow ignores these keys";
+                with_problems(DoctorCheck::ok("config", message), &foreign)
             }
-            _ => Check::ok("config", "config.json: every key is known"),
+            _ => DoctorCheck::ok("config", "config.json: every key is known"),
         },
     }
 }
 
-/// The directories and Markdown files below `.planning/`; links are not followed.
+/// The directories and Markdown files below `.planning/`; symbolic links are not followed.
 #[derive(Default)]
-struct Tree {
+struct PlanningTree {
     dirs: Vec<PathBuf>,
     documents: Vec<PathBuf>,
 }
 
-impl Tree {
+impl PlanningTree {
     fn load(planning: &Path) -> Self {
         let mut tree = Self::default();
         let mut folders = vec![(planning.to_path_buf(), 0)];
         while let Some((folder, depth)) = folders.pop() {
-            // What cannot be listed holds nothing that could be read either.
+            // A directory that cannot be listed is skipped; its files could not be read either.
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 let path = entry.path();
                 let is_document = path.extension().is_some_and(|extension| extension == "md");
@@ -191,50 +213,55 @@ impl Tree {
     }
 }
 
-/// Reads the YAML block of every document.
-fn blocks(context: &Context, tree: &Tree) -> Check {
-    let mut findings = Vec::new();
+/// Parses the YAML block of every document.
+fn frontmatter_blocks(context: &Context, tree: &PlanningTree) -> DoctorCheck {
+    let mut problems = Vec::new();
     for path in &tree.documents {
         match disk::read(path) {
             Ok(Some(bytes)) => {
-                let problems = frontmatter::parse(&bytes).map(|block| block.problems);
-                findings.extend(problems.unwrap_or_default().into_iter().map(|problem| {
-                    format!("{}:{}: {}", context.shown(path), problem.line, problem.message)
+                let found = frontmatter::parse(&bytes).map(|block| block.problems);
+                problems.extend(found.unwrap_or_default().into_iter().map(|problem| {
+                    format!("{}:{}: {}", context.display_path(path), problem.line, problem.message)
                 }));
             }
             Ok(None) => {}
-            Err(error) => findings.push(Failure::from(error).message),
+            Err(error) => problems.push(Failure::from(error).message),
         }
     }
     let count = tree.documents.len();
-    if findings.is_empty() {
-        return Check::ok("documents", format!("{count} documents, every YAML block is sound"));
+    if problems.is_empty() {
+        return DoctorCheck::ok(
+            "documents",
+            format!("{}, every YAML block is valid", counted(count, "document")),
+        );
     }
-    let message = format!("{} places in YAML blocks are not sound", findings.len());
-    listed(Check::warn("documents", message), &findings)
+    let message = format!("{} in YAML blocks", counted(problems.len(), "problem"));
+    with_problems(DoctorCheck::warn("documents", message), &problems)
 }
 
-/// Counts temporary files under the lock, so that none of a writer at work is meant.
-fn leftovers(context: &Context, tree: &Tree, fix: bool) -> Option<Check> {
-    let strays = |dir: &PathBuf| disk::strays(dir).map_or(0, |strays| strays.len());
-    if tree.dirs.iter().all(|dir| strays(dir) == 0) {
+/// Reports or removes temporary files, under the lock, so that no running writer's file is counted.
+fn temporary_files(context: &Context, tree: &PlanningTree, fix: bool) -> Option<DoctorCheck> {
+    let count_files = |dir: &PathBuf| disk::list_temp_files(dir).map_or(0, |files| files.len());
+    if tree.dirs.iter().all(|dir| count_files(dir) == 0) {
         return None;
     }
     let writer = match Writer::open(&context.project, WAIT_DEFAULT) {
         Ok(writer) => writer,
-        Err(error) => return Some(Check::warn("leftovers", Failure::from(error).message)),
+        Err(error) => return Some(DoctorCheck::warn("leftovers", Failure::from(error).message)),
     };
     if !fix {
-        let count: usize = tree.dirs.iter().map(strays).sum();
-        let message = format!("{count} temporary files were left behind");
-        return (count > 0).then(|| Check::warn("leftovers", message).advise("mow doctor --fix"));
+        let count: usize = tree.dirs.iter().map(count_files).sum();
+        let message = format!("found {} left by a crash", counted(count, "temporary file"));
+        return (count > 0)
+            .then(|| DoctorCheck::warn("leftovers", message).advise("mow doctor --fix"));
     }
-    let swept: Result<Vec<usize>, _> = tree.dirs.iter().map(|dir| writer.sweep(dir)).collect();
-    Some(match swept {
+    let removed: Result<Vec<usize>, _> =
+        tree.dirs.iter().map(|dir| writer.remove_temp_files(dir)).collect();
+    Some(match removed {
         Ok(counts) => {
             let count: usize = counts.iter().sum();
-            Check::ok("leftovers", format!("{count} temporary files were removed"))
+            DoctorCheck::ok("leftovers", format!("removed {}", counted(count, "temporary file")))
         }
-        Err(error) => Check::warn("leftovers", Failure::from(error).message),
+        Err(error) => DoctorCheck::warn("leftovers", Failure::from(error).message),
     })
 }

@@ -1,32 +1,32 @@
-//! The last run: its journal can be read, and whether anything is left to do.
+//! Checks the last run: whether its journal can be read, and whether the run is unfinished.
 
-use super::Check;
+use super::DoctorCheck;
 use crate::context::Context;
-use crate::runs::{Brief, Run};
+use crate::runs::{Run, RunOverview};
 
-/// Looks at the last run; nothing to say without one, or when it is over.
-pub(super) fn check(context: &Context) -> Option<Check> {
+/// Checks the last run; returns `None` if there is none or if it is finished.
+pub(super) fn check(context: &Context) -> Option<DoctorCheck> {
     let run = match Run::unfinished(context) {
         Ok(run) => run?,
         Err(failure) => {
             return Some(
-                Check::fail("run", failure.message)
-                    .advise("put the file back from a copy, or move the directory of the run away"),
+                DoctorCheck::fail("run", failure.message)
+                    .advise("restore the file from a backup, or move the run's directory away"),
             );
         }
     };
-    let Brief { run: name, lead, standing, questions, go_on } = run.brief();
+    let RunOverview { run: name, lead, progress, questions, resume_command } = run.overview();
     let mut check = match lead {
         Some(pid) => {
-            Check::ok("run", format!("run {name} is live, led by process {pid}: {standing}"))
+            DoctorCheck::ok("run", format!("run {name} is running (process {pid}): {progress}"))
         }
         None => {
-            let message = format!("run {name} is unfinished and has no lead: {standing}");
-            Check::warn("run", message).advise(go_on)
+            let message = format!("run {name} is unfinished and not running: {progress}");
+            DoctorCheck::warn("run", message).advise(resume_command)
         }
     };
     if !questions.is_empty() {
-        check = check.advise(format!("open questions: {}; see mow inbox", questions.len()));
+        check = check.advise(format!("open questions: {}; see `mow inbox`", questions.len()));
     }
     Some(check)
 }

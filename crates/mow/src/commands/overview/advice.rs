@@ -1,125 +1,135 @@
-//! What to do next, as commands to paste.
+//! Suggests what to do next, as commands to paste.
 
 use mow_store::phase_dirs::DiskStatus;
 use mow_store::project::Project;
-use mow_store::survey::{Survey, Surveyed};
+use mow_store::project_phases::{ProjectPhase, ProjectPhases};
 use serde::Serialize;
 
-use super::standing::{RunLine, Standing};
-use crate::terminal::quoted;
+use super::project_overview::{ProjectOverview, RunSummary};
+use crate::terminal::shell_quote;
 
 /// How many phases get a command of their own.
 const PHASES_MAX: usize = 2;
 
-/// One thing to do.
+/// A command and the reason to run it.
 #[derive(Debug, Serialize)]
-pub(super) struct Step {
+pub(super) struct AdviceStep {
     pub(super) command: String,
-    pub(super) why: String,
+    #[serde(rename = "why")]
+    pub(super) reason: String,
 }
 
-impl Step {
-    fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { command: command.into(), why: why.into() }
+impl AdviceStep {
+    fn new(command: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { command: command.into(), reason: reason.into() }
     }
 }
 
-/// What to do where no project is.
-pub(super) fn outside(project: &Project) -> Vec<Step> {
+/// Suggests what to do outside of a project.
+pub(super) fn outside_project(project: &Project) -> Vec<AdviceStep> {
     let mut steps = Vec::new();
     if project.repository.is_none() {
-        steps.push(Step::new("git init", "agents work in git worktrees"));
+        steps.push(AdviceStep::new("git init", "agents work in git worktrees"));
     }
-    steps.push(Step::new("mow init", "start a plan here; it asks for name, goal and phases"));
-    steps.push(Step::new("mow doctor", "check git, agents and this directory"));
-    steps.push(Step::new("mow help", "all commands"));
+    steps.push(AdviceStep::new("mow init", "start a plan here; asks for name, goal and phases"));
+    steps.push(AdviceStep::new("mow doctor", "check git, agents and this directory"));
+    steps.push(AdviceStep::new("mow help", "list all commands"));
     steps
 }
 
-/// What to do in a project.
-pub(super) fn inside(standing: &Standing, survey: Option<&Survey>) -> Vec<Step> {
-    let Some(survey) = survey else {
+/// Suggests what to do in a project; `all_phases` is `None` if there is no roadmap.
+pub(super) fn inside_project(
+    overview: &ProjectOverview,
+    all_phases: Option<&ProjectPhases>,
+) -> Vec<AdviceStep> {
+    let Some(all_phases) = all_phases else {
         return vec![
-            Step::new("mow init --missing", "write the planning files that are missing"),
-            Step::new("mow doctor", "see what else is wrong"),
+            AdviceStep::new("mow init --missing", "write the planning files that are missing"),
+            AdviceStep::new("mow doctor", "check everything else"),
         ];
     };
     let mut steps = Vec::new();
-    if let Some(run) = &standing.run {
-        steps.extend(with_run(run));
+    if let Some(run) = &overview.run {
+        steps.extend(steps_for_run(run));
     }
-    if let Some(command) = &standing.to_finish {
-        steps.push(Step::new(command, "bring the branch to what the last run did"));
+    if let Some(command) = &overview.pending_fast_forward {
+        steps.push(AdviceStep::new(command, "update the branch with the work of the last run"));
     }
-    if !standing.problems.is_empty() {
-        steps.push(Step::new("mow doctor", "see what is wrong, and what to do about it"));
+    if !overview.problems.is_empty() {
+        steps.push(AdviceStep::new("mow doctor", "show the problems and how to fix them"));
     }
-    steps.extend(finished(survey).take(PHASES_MAX));
-    let waiting: Vec<_> = survey.scheduled().into_iter().filter(|phase| !phase.is_done()).collect();
-    if survey.phases.is_empty() {
-        steps.push(Step::new("mow phase add \"First phase\"", "give the roadmap a phase"));
-    } else if waiting.is_empty() && standing.to_finish.is_none() {
-        let version = standing.milestone.as_deref().and_then(|name| name.split(' ').next());
+    steps.extend(unmarked_phases(all_phases).take(PHASES_MAX));
+    let open: Vec<_> =
+        all_phases.scheduled().into_iter().filter(|phase| !phase.is_done()).collect();
+    if all_phases.phases.is_empty() {
+        steps.push(AdviceStep::new("mow phase add \"First phase\"", "add a phase to the roadmap"));
+    } else if open.is_empty() && overview.pending_fast_forward.is_none() {
+        let version = overview.milestone.as_deref().and_then(|name| name.split(' ').next());
         let command = format!("mow milestone complete {}", version.unwrap_or("v1.0"));
-        steps.push(Step::new(command, "every phase is done: close the milestone"));
-        steps.push(Step::new("mow phase add \"Next phase\"", "or go on with another phase"));
+        steps.push(AdviceStep::new(command, "every phase is done: close the milestone"));
+        steps.push(AdviceStep::new("mow phase add \"Next phase\"", "or add another phase"));
     }
-    let is_ready = |phase: &&&Surveyed| {
-        standing.ready.iter().any(|ready| ready.number == phase.entry.phase.written)
+    let is_ready = |phase: &&&ProjectPhase| {
+        overview.ready.iter().any(|ready| ready.number == phase.entry.phase.written)
     };
-    // What a run is about to begin, nobody else should.
-    if standing.run.is_none() {
-        steps.extend(waiting.iter().filter(is_ready).take(PHASES_MAX).map(|phase| begin(phase)));
+    // An unfinished run starts its phases itself.
+    if overview.run.is_none() {
+        steps.extend(
+            open.iter().filter(is_ready).take(PHASES_MAX).map(|phase| continue_phase(phase)),
+        );
     }
-    if !survey.phases.is_empty() {
-        steps.push(Step::new("mow roadmap graph", "see what waits for what"));
+    if !all_phases.phases.is_empty() {
+        steps.push(AdviceStep::new("mow roadmap graph", "show the dependencies of the phases"));
     }
     steps
 }
 
-/// What to do about a run that is live or unfinished.
-fn with_run(run: &RunLine) -> Vec<Step> {
+/// Suggests what to do about a run that is not finished.
+fn steps_for_run(run: &RunSummary) -> Vec<AdviceStep> {
     let mut steps = Vec::new();
-    if !run.asks.is_empty() {
-        steps.push(Step::new("mow inbox", "the questions of the run, and how to answer them"));
+    if !run.open_questions.is_empty() {
+        steps.push(AdviceStep::new(
+            "mow inbox",
+            "show the questions of the run and how to answer them",
+        ));
     }
-    match run.brief.lead {
-        Some(_) => steps.push(Step::new("mow ps", "what the run is doing")),
-        None => steps.push(Step::new(&run.brief.go_on, "go on with the run")),
+    match run.overview.lead {
+        Some(_) => steps.push(AdviceStep::new("mow ps", "show what the run is doing")),
+        None => steps.push(AdviceStep::new(&run.overview.resume_command, "continue the run")),
     }
     steps
 }
 
-/// Phases whose plans are all done while the roadmap does not say so.
-fn finished(survey: &Survey) -> impl Iterator<Item = Step> {
-    let finished = survey.phases.iter().filter(|phase| {
+/// Suggests to complete phases whose plans are all done but that the roadmap does not mark as done.
+fn unmarked_phases(all_phases: &ProjectPhases) -> impl Iterator<Item = AdviceStep> {
+    let phases = all_phases.phases.iter().filter(|phase| {
         phase.disk_status() == DiskStatus::Complete && !phase.entry.phase.completion.done
     });
-    finished.map(|surveyed| {
-        let number = &surveyed.entry.phase.written;
-        Step::new(
+    phases.map(|project_phase| {
+        let number = &project_phase.entry.phase.written;
+        AdviceStep::new(
             format!("mow phase complete {number}"),
-            format!("all plans of phase {number} have summaries: tick it off"),
+            format!("mark phase {number} as done: all its plans have summaries"),
         )
     })
 }
 
-/// How to go on with a phase that may run.
-fn begin(surveyed: &Surveyed) -> Step {
-    let phase = &surveyed.entry.phase;
+/// Suggests the next step for a phase that is ready.
+fn continue_phase(project_phase: &ProjectPhase) -> AdviceStep {
+    let phase = &project_phase.entry.phase;
     let number = &phase.written;
-    match surveyed.disk_status() {
-        DiskStatus::NoDirectory => Step::new(
-            format!("mow scaffold phase-dir --phase {number} --name {}", quoted(&phase.name)),
-            format!("make the directory of phase {number}"),
+    match project_phase.disk_status() {
+        DiskStatus::NoDirectory => AdviceStep::new(
+            format!("mow scaffold phase-dir --phase {number} --name {}", shell_quote(&phase.name)),
+            format!("create the directory of phase {number}"),
         ),
-        DiskStatus::Empty | DiskStatus::Discussed | DiskStatus::Researched => Step::new(
+        DiskStatus::Empty | DiskStatus::Discussed | DiskStatus::Researched => AdviceStep::new(
             format!("mow template fill plan --phase {number}"),
             format!("write the first plan of phase {number}"),
         ),
-        _ => Step::new(
+        _ => AdviceStep::new(
             format!("mow phase-plan-index {number}"),
-            format!("the plans of phase {number}, and which are open"),
+            format!("list the plans of phase {number} and which are open"),
         ),
     }
 }

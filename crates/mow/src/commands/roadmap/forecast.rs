@@ -1,80 +1,87 @@
-//! `mow roadmap forecast`: how long the open phases take, in phases, and what each setting saves.
+//! `mow roadmap forecast`: estimates how long the open phases take with each merge and look-ahead
+//! setting.
+//!
+//! The unit of time is a phase with one plan.
 
 use std::fmt::Write;
 
-use mow_core::forecast::{Forecast, Shares, UNIT, Way};
+use mow_core::forecast::{AheadShares, Forecast, ForecastPolicy, TIME_PER_WEIGHT};
 use mow_core::stage::Lookahead;
-use mow_store::phase_dirs::Artifact;
-use mow_store::survey::Surveyed;
+use mow_store::phase_dirs::PhaseFileKind;
+use mow_store::project_phases::ProjectPhase;
 use serde_json::{Value, json};
 
 use super::{load, no_roadmap};
+use crate::commands::plural::counted;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::terminal::{BOLD, DIM, painted};
+use crate::terminal::{BOLD, DIM, styled};
 
 /// The arguments of `roadmap forecast`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The most phases at a time; `multi_phase.max_workers` if not given
+    /// How many phases run in parallel [default: the setting `multi_phase.max_workers`]
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
-    /// The percentage of a phase's time that discussion and research take
+    /// The share of discussion and research in the time of a phase
     #[arg(long, value_name = "PERCENT", default_value_t = 20,
           value_parser = clap::value_parser!(u64).range(0..=100))]
     research: u64,
-    /// The percentage of a phase's time that planning takes
+    /// The share of planning in the time of a phase
     #[arg(long, value_name = "PERCENT", default_value_t = 15,
           value_parser = clap::value_parser!(u64).range(0..=100))]
     plan: u64,
 }
 
-pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    let survey = load(context)?.ok_or_else(no_roadmap)?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
+    let all_phases = load(context)?.ok_or_else(no_roadmap)?;
     if args.research + args.plan > 100 {
-        return Err(Failure::refused("research and plan are more than the whole phase")
-            .hint("their percentages may add up to 100 at most"));
+        return Err(Failure::refused(
+            "research and planning cannot take more than 100 % of a phase",
+        )
+        .hint("choose `--research` and `--plan` so that they add up to 100 or less"));
     }
-    let config = mow_engine::site::config(&context.project)?;
+    let config = mow_engine::run_context::config(&context.project)?;
     let number = |key: &str| config.lookup(key).and_then(|value| value.as_u64());
     let set = number("multi_phase.max_workers").and_then(|n| usize::try_from(n).ok());
     let workers = args.workers.or(set).unwrap_or(3).max(1);
-    let phases = survey.scheduled();
-    let graph = survey.graph(&context.project.planning, &phases);
-    let shares = Shares { research: args.research, plan: args.plan };
+    let phases = all_phases.scheduled();
+    let graph = all_phases.graph(&context.project.planning, &phases);
+    let shares = AheadShares { research: args.research, plan: args.plan };
     let forecast = Forecast::new(&graph, |index| weight(phases[index]), shares)
         .map_err(|cyclic| Failure::refused(cyclic.to_string()).hint("mow roadmap analyze-dag"))?;
-    let table = Table { forecast: &forecast, workers, shares };
+    let table = ForecastTable { forecast: &forecast, workers, shares };
     Ok(if context.wants_json() {
-        Output::json_lines(table.value())
+        Output::pretty_json(table.value())
     } else {
         Output::Text(table.text())
     })
 }
 
-/// Returns how many plans a phase has; one where nobody knows.
-fn weight(phase: &Surveyed) -> u64 {
-    let plans = phase.dir.as_ref().map_or(0, |dir| dir.count(Artifact::Plan));
+/// Returns the number of plans of a phase, at least one.
+fn weight(phase: &ProjectPhase) -> u64 {
+    let plans = phase.dir.as_ref().map_or(0, |dir| dir.count(PhaseFileKind::Plan));
     plans.max(1) as u64
 }
 
-struct Table<'a> {
+/// The results of the forecast, ready to be printed.
+struct ForecastTable<'a> {
     forecast: &'a Forecast,
     workers: usize,
-    shares: Shares,
+    shares: AheadShares,
 }
 
-impl Table<'_> {
+impl ForecastTable<'_> {
     fn time(&self, lookahead: Lookahead, merge_at_once: bool) -> u64 {
-        self.forecast.makespan(Way { workers: self.workers, lookahead, merge_at_once })
+        self.forecast.makespan(ForecastPolicy { workers: self.workers, lookahead, merge_at_once })
     }
 
-    /// Returns the time in phases of one plan, and how many times faster than one by one it is.
+    /// Returns the time in phases of one plan, and the speedup over running one phase at a time.
     fn figures(&self, time: u64) -> (f64, f64) {
         let round = |number: f64| (number * 100.0).round() / 100.0;
         let speedup = self.forecast.sequential() as f64 / time.max(1) as f64;
-        (round(time as f64 / UNIT as f64), if time == 0 { 1.0 } else { round(speedup) })
+        (round(time as f64 / TIME_PER_WEIGHT as f64), if time == 0 { 1.0 } else { round(speedup) })
     }
 
     fn value(&self) -> Value {
@@ -102,9 +109,13 @@ impl Table<'_> {
         }
         let mut text = format!(
             "{}\n\n{:<44}{:>8}{:>10}\n",
-            painted(
+            styled(
                 BOLD,
-                &format!("{} open phases, {} workers", self.forecast.phases(), self.workers)
+                &format!(
+                    "{}, {}",
+                    counted(self.forecast.phases(), "open phase"),
+                    counted(self.workers, "worker")
+                )
             ),
             "",
             "time",
@@ -114,18 +125,18 @@ impl Table<'_> {
             let (time, speedup) = self.figures(time);
             let _ = writeln!(text, "{name:<44}{time:>8.2}{speedup:>9.2}x");
         };
-        row("one after the other", self.forecast.sequential());
+        row("one phase at a time", self.forecast.sequential());
         for (merge, at_once) in [("merged by waves", false), ("merged at once", true)] {
             for kind in Lookahead::ALL {
                 let name = format!("{merge}, multi_phase.lookahead {}", kind.name());
                 row(&name, self.time(kind, at_once));
             }
         }
-        let Shares { research, plan } = self.shares;
+        let AheadShares { research, plan } = self.shares;
         let note = format!(
-            "Time in phases of one plan, of which {research} % is discussion and research and {plan} % planning."
+            "The unit of time is a phase with one plan: {research} % discussion and research, {plan} % planning."
         );
-        let _ = writeln!(text, "\n{}", painted(DIM, &note));
+        let _ = writeln!(text, "\n{}", styled(DIM, &note));
         text
     }
 }

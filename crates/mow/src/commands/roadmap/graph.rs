@@ -1,90 +1,93 @@
-//! `mow roadmap graph`: the dependencies, drawn.
+//! `mow roadmap graph`: draws the dependency graph of the phases.
 
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Effects, Style as Paint};
 use clap::ValueEnum;
 use mow_core::graph::Graph;
-use mow_core::graph::draw::{Label, Line, Picture, State, Style, Terminal};
-use mow_store::survey::Surveyed;
+use mow_core::graph::draw::{
+    GraphDrawing, NodeLabel, NodeState, SpanKind, StyledLine, TerminalFormat,
+};
+use mow_store::project_phases::ProjectPhase;
 
 use super::{load, no_roadmap};
+use crate::commands::plural::counted;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::terminal::{speaks_utf8, width};
+use crate::terminal::{supports_utf8, width};
 
 /// The arguments of `roadmap graph`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How to draw it
+    /// The output format
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Format,
-    /// Draw the phases that are not done, and nothing else
+    format: GraphFormat,
+    /// Draw only the phases that are not done
     #[arg(long)]
     open: bool,
-    /// Use ASCII signs only
+    /// Use only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// For this terminal
+enum GraphFormat {
+    /// Text for a terminal
     Terminal,
-    /// For Graphviz
+    /// Graphviz
     Dot,
-    /// For Markdown pages
+    /// Mermaid, for Markdown pages
     Mermaid,
-    /// For a browser
+    /// An SVG image, for a browser
     Svg,
 }
 
-pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    let survey = load(context)?.ok_or_else(no_roadmap)?;
-    let mut phases = survey.scheduled();
+pub(crate) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
+    let all_phases = load(context)?.ok_or_else(no_roadmap)?;
+    let mut phases = all_phases.scheduled();
     if args.open {
         phases.retain(|phase| !phase.is_done());
     }
     if phases.is_empty() {
-        let all_done = args.open && !survey.phases.is_empty();
+        let all_done = args.open && !all_phases.phases.is_empty();
         let text =
             if all_done { "Every phase is done.\n" } else { "The roadmap declares no phases.\n" };
         return Ok(Output::Text(text.to_owned()));
     }
-    let graph = survey.graph(&context.project.planning, &phases);
-    let picture = picture(&graph, &phases);
+    let graph = all_phases.graph(&context.project.planning, &phases);
+    let drawing = drawing(&graph, &phases);
     let text = match args.format {
-        Format::Terminal => {
-            let ascii = args.ascii || !speaks_utf8();
-            colored(&picture.terminal(&Terminal { width: width(), ascii }))
+        GraphFormat::Terminal => {
+            let ascii = args.ascii || !supports_utf8();
+            colored(&drawing.terminal(&TerminalFormat { width: width(), ascii }))
                 + &summary(&graph, &phases, ascii)
         }
-        Format::Dot => picture.dot(),
-        Format::Mermaid => picture.mermaid(),
-        Format::Svg => picture.svg(),
+        GraphFormat::Dot => drawing.dot(),
+        GraphFormat::Mermaid => drawing.mermaid(),
+        GraphFormat::Svg => drawing.svg(),
     };
     Ok(Output::Text(text))
 }
 
-fn picture<'a>(graph: &'a Graph, phases: &[&Surveyed]) -> Picture<'a> {
+fn drawing<'a>(graph: &'a Graph, phases: &[&ProjectPhase]) -> GraphDrawing<'a> {
     let ready = graph.ready();
-    Picture::new(graph, |index| {
-        let surveyed = phases[index];
-        let state = if surveyed.is_done() {
-            State::Done
+    GraphDrawing::new(graph, |index| {
+        let project_phase = phases[index];
+        let state = if project_phase.is_done() {
+            NodeState::Done
         } else if ready.binary_search(&index).is_ok() {
-            State::Ready
+            NodeState::Ready
         } else {
-            State::Blocked
+            NodeState::Blocked
         };
-        let phase = &surveyed.entry.phase;
-        Label { number: phase.written.clone(), name: phase.name.clone(), state }
+        let phase = &project_phase.entry.phase;
+        NodeLabel { number: phase.written.clone(), name: phase.name.clone(), state }
     })
 }
 
-/// Says in one line what the drawing cannot: how much can run at once, and what takes longest.
-fn summary(graph: &Graph, phases: &[&Surveyed], ascii: bool) -> String {
+/// Returns the critical path and the possible parallelism, which the drawing does not show.
+fn summary(graph: &Graph, phases: &[&ProjectPhase], ascii: bool) -> String {
     let path = graph.critical_path();
     if path.is_empty() {
         return String::new();
@@ -100,35 +103,35 @@ fn summary(graph: &Graph, phases: &[&Surveyed], ascii: bool) -> String {
         numbers.join(arrow)
     };
     format!(
-        "\nLongest chain: {shown}\nAt once: up to {} phases; at best {:.1} times as fast as one by one\n",
-        graph.widest_wave(),
+        "\nLongest chain: {shown}\nParallel: up to {}, at best {:.1} times as fast as one by one\n",
+        counted(graph.widest_wave(), "phase"),
         graph.speedup_bound(),
     )
 }
 
-fn colored(lines: &[Line]) -> String {
+fn colored(lines: &[StyledLine]) -> String {
     let mut text = String::new();
-    for Line(spans) in lines {
-        for (style, words) in spans {
-            let paint = paint(*style);
-            let _ = write!(text, "{paint}{words}{paint:#}");
+    for StyledLine(spans) in lines {
+        for (kind, content) in spans {
+            let paint = paint(*kind);
+            let _ = write!(text, "{paint}{content}{paint:#}");
         }
         text.push('\n');
     }
     text
 }
 
-fn paint(style: Style) -> Paint {
+fn paint(kind: SpanKind) -> Paint {
     let color = |color: AnsiColor| color.on_default();
-    match style {
-        Style::Plain | Style::Name(_) => Paint::new(),
-        Style::Wave | Style::Edge | Style::Needs | Style::Mark(State::Blocked) => {
+    match kind {
+        SpanKind::Plain | SpanKind::Name(_) => Paint::new(),
+        SpanKind::Wave | SpanKind::Edge | SpanKind::Needs | SpanKind::Mark(NodeState::Blocked) => {
             Paint::new().effects(Effects::DIMMED)
         }
-        Style::Number => Paint::new().effects(Effects::BOLD),
-        Style::Mark(State::Done) => color(AnsiColor::Green),
-        Style::Mark(State::Running) => color(AnsiColor::Blue),
-        Style::Mark(State::Ready) => color(AnsiColor::Yellow),
-        Style::Cycle => color(AnsiColor::Red),
+        SpanKind::Number => Paint::new().effects(Effects::BOLD),
+        SpanKind::Mark(NodeState::Done) => color(AnsiColor::Green),
+        SpanKind::Mark(NodeState::Running) => color(AnsiColor::Blue),
+        SpanKind::Mark(NodeState::Ready) => color(AnsiColor::Yellow),
+        SpanKind::Cycle => color(AnsiColor::Red),
     }
 }

@@ -1,30 +1,32 @@
-//! `mow roadmap phases`: every phase the roadmap declares, archived ones included.
+//! `mow roadmap phases`: lists every phase that the roadmap declares, including archived ones.
 
 use std::fmt::Write;
 
 use mow_core::phase::PhaseNumber;
-use mow_core::roadmap::Phase;
+use mow_core::roadmap::RoadmapPhase;
 use mow_store::roadmap;
 use serde::Serialize;
 
 use super::no_roadmap;
+use crate::commands::plural::counted;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 
-pub(super) fn run(context: &Context) -> Result<Output, Failure> {
+pub(crate) fn run(context: &Context) -> Result<Output, Failure> {
     let bytes = context.load("ROADMAP.md")?.ok_or_else(no_roadmap)?;
     let roadmap = roadmap::parse(&bytes);
     let phases: Vec<_> = roadmap.entries.iter().map(|entry| &entry.phase).collect();
     Ok(if context.wants_json() {
-        Output::json_lines(phases.iter().map(|phase| describe(phase)).collect::<Vec<_>>())
+        Output::pretty_json(phases.iter().map(|phase| describe(phase)).collect::<Vec<_>>())
     } else {
         Output::Text(table(&phases))
     })
 }
 
+/// A phase in the JSON output.
 #[derive(Serialize)]
-struct Described<'a> {
+struct PhaseDetails<'a> {
     number: String,
     name: &'a str,
     completed: bool,
@@ -36,8 +38,8 @@ struct Described<'a> {
     line: usize,
 }
 
-fn describe(phase: &Phase) -> Described<'_> {
-    Described {
+fn describe(phase: &RoadmapPhase) -> PhaseDetails<'_> {
+    PhaseDetails {
         number: phase.number.canonical(),
         name: &phase.name,
         completed: phase.completion.done,
@@ -50,7 +52,7 @@ fn describe(phase: &Phase) -> Described<'_> {
     }
 }
 
-fn table(phases: &[&Phase]) -> String {
+fn table(phases: &[&RoadmapPhase]) -> String {
     let mut text = String::new();
     let width = phases.iter().map(|phase| phase.written.len()).max().unwrap_or(0);
     for phase in phases {
@@ -59,18 +61,21 @@ fn table(phases: &[&Phase]) -> String {
             (false, true) => ' ',
             (_, false) => '?',
         };
-        let needs: Vec<_> = phase.depends_on.iter().map(ToString::to_string).collect();
-        let needs =
-            if needs.is_empty() { String::new() } else { format!("  needs {}", needs.join(", ")) };
+        let dependencies: Vec<_> = phase.depends_on.iter().map(ToString::to_string).collect();
+        let needs = match dependencies.as_slice() {
+            [] => String::new(),
+            numbers => format!("  needs {}", numbers.join(", ")),
+        };
         let _ = writeln!(text, "[{mark}] {:>width$}  {}{needs}", phase.written, phase.name);
     }
     let done = phases.iter().filter(|phase| phase.completion.done).count();
-    let unsure = phases.iter().filter(|phase| !phase.completion.certain).count();
-    let _ = writeln!(text, "\n{} phases, {done} done", phases.len());
-    if unsure > 0 {
+    let contradictory = phases.iter().filter(|phase| !phase.completion.certain).count();
+    let _ = writeln!(text, "\n{}, {done} done", counted(phases.len(), "phase"));
+    if contradictory > 0 {
         let _ = writeln!(
             text,
-            "[?] the roadmap contradicts itself about {unsure} of them (box against table or status)"
+            "[?] the roadmap marks {} as both done and not done (checkbox against table or status)",
+            counted(contradictory, "phase")
         );
     }
     text

@@ -1,76 +1,80 @@
-//! Agent, worker and lead are killed while a model thinks. The next run comes to the same end.
+//! Tests kills of agent, worker and lead while the model thinks: the result is the same.
 
 use mow_testkit::agents::Agent;
-use mow_testkit::field::{ALL, Going, kill};
 use mow_testkit::llm::{Script, Step};
+use mow_testkit::planned_project::{ALL, RunningCommand, kill};
 use serde_json::json;
 
-use super::{PATIENCE, Scene, agents, done, executor, planned, role};
+use super::{
+    AgentRunFixture, MODEL_TIMEOUT, agent_processes, executor_only, planned_phase, role_script,
+    task_done,
+};
 
-/// Two tasks; the model thinks at the end of the first, when its work is not committed yet.
+/// Returns a script for two tasks. The model is held at the end of the first, before the commit.
 fn script() -> Script {
-    role("executor")
+    role_script("executor")
         .step(Step::sh("echo grown >> crop-1"))
-        .step(done().hold("first"))
+        .step(task_done().hold("first"))
         .step(Step::sh("echo grown >> crop-2"))
-        .step(done())
+        .step(task_done())
 }
 
-/// A run whose agent waits for its model.
-fn held() -> (Scene, Going) {
-    let casting = executor(Agent::Claude, json!({}));
-    let scene = Scene::new(&casting, &[planned(&["crop-1", "crop-2"])], vec![script()]);
-    let lead = scene.field.start(&ALL);
-    scene.llm.wait_for(|request| request.step == 1, PATIENCE);
-    (scene, lead)
+/// Starts a run and waits until its agent waits for the model.
+fn run_held_in_first_task() -> (AgentRunFixture, RunningCommand) {
+    let assignment = executor_only(Agent::Claude, json!({}));
+    let fixture =
+        AgentRunFixture::new(&assignment, &[planned_phase(&["crop-1", "crop-2"])], vec![script()]);
+    let lead = fixture.project.start(&ALL);
+    fixture.llm.wait_for(|request| request.step == 1, MODEL_TIMEOUT);
+    (fixture, lead)
 }
 
-fn is_sound(scene: &Scene) {
-    scene.field.inspect();
-    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
-    assert_eq!(scene.field.trailers("Mow-Task").len(), 2);
+fn assert_complete(fixture: &AgentRunFixture) {
+    fixture.project.assert_consistent();
+    assert_eq!(fixture.project.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    assert_eq!(fixture.project.trailers("Mow-Task").len(), 2);
 }
 
 #[test]
 fn a_killed_agent_fails_its_task_and_the_next_run_does_it() {
-    let (scene, lead) = held();
-    let agents = agents(&scene.field.run_id());
-    assert!(!agents.is_empty());
-    agents.into_iter().for_each(kill);
-    let (status, said) = lead.end();
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("claude") && said.contains("signal 9"), "{said}");
-    scene.llm.let_go("first");
-    scene.field.run_all();
-    is_sound(&scene);
+    let (fixture, lead) = run_held_in_first_task();
+    let killed = agent_processes(&fixture.project.run_id());
+    assert!(!killed.is_empty());
+    killed.into_iter().for_each(kill);
+    let (status, output) = lead.end();
+    assert_eq!(status.code(), Some(1), "{output}");
+    assert!(output.contains("claude") && output.contains("signal 9"), "{output}");
+    fixture.llm.release("first");
+    fixture.project.run_all();
+    assert_complete(&fixture);
 }
 
 #[test]
 fn a_killed_worker_is_replaced_and_its_agent_ended() {
-    let (scene, lead) = held();
-    let run = scene.field.run_id();
-    let before = agents(&run);
-    kill(scene.field.worker("01", 1));
-    scene.field.until_moved("1", "waiting");
-    scene.llm.let_go("first");
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    assert!(agents(&run).iter().all(|pid| !before.contains(pid)));
-    is_sound(&scene);
+    let (fixture, lead) = run_held_in_first_task();
+    let run = fixture.project.run_id();
+    let before = agent_processes(&run);
+    kill(fixture.project.worker_pid("01", 1));
+    fixture.project.wait_for_status("1", "waiting");
+    fixture.llm.release("first");
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    assert!(agent_processes(&run).iter().all(|pid| !before.contains(pid)));
+    assert_complete(&fixture);
 }
 
 #[test]
 fn a_killed_lead_leaves_worker_and_agent_at_work() {
-    let (scene, lead) = held();
-    let run = scene.field.run_id();
-    // The agent itself; what it starts comes and goes.
-    let leading = || agents(&run).into_iter().min();
-    let before = (scene.field.worker("01", 1), leading());
+    let (fixture, lead) = run_held_in_first_task();
+    let run = fixture.project.run_id();
+    // The agent has the lowest process id. Its children come and go.
+    let oldest_agent_process = || agent_processes(&run).into_iter().min();
+    let before = (fixture.project.worker_pid("01", 1), oldest_agent_process());
     lead.kill();
-    let lead = scene.field.start(&ALL);
-    assert_eq!((scene.field.worker("01", 1), leading()), before);
-    scene.llm.let_go("first");
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    is_sound(&scene);
+    let lead = fixture.project.start(&ALL);
+    assert_eq!((fixture.project.worker_pid("01", 1), oldest_agent_process()), before);
+    fixture.llm.release("first");
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    assert_complete(&fixture);
 }

@@ -1,45 +1,48 @@
-//! Plans that a checker refuses, and work in which a verifier finds gaps.
+//! Tests reviews by agents: plans that the checker refuses, and gaps that the verifier finds.
 
 use std::path::Path;
 
-use mow_testkit::field::{ALL, phase};
 use mow_testkit::llm::{Script, Step};
+use mow_testkit::planned_project::{ALL, phase};
 use serde_json::json;
 
-use super::{Casting, Scene, done, good, planned, role, says, writes_plan};
+use super::{
+    AgentAssignment, AgentRunFixture, final_answer, planned_phase, role_script,
+    successful_phase_scripts, task_done, write_plan_step,
+};
 
-/// What a checker says of plans that will not do.
-fn refusal() -> Step {
-    says(&json!({ "verdict": "issues", "issues": [{
+/// Returns a turn in which the checker refuses the plans.
+fn refuse_step() -> Step {
+    final_answer(&json!({ "verdict": "issues", "issues": [{
         "plan": "01-01", "severity": "blocker", "description": "crop-2 is missing",
         "fix_hint": "Add a task for crop-2",
     }]}))
 }
 
-fn without(scripts: Vec<Script>, names: &[&str]) -> Vec<Script> {
+fn without_scripts(scripts: Vec<Script>, names: &[&str]) -> Vec<Script> {
     scripts.into_iter().filter(|script| !names.contains(&script.name.as_str())).collect()
 }
 
 #[test]
 fn a_plan_that_the_checker_refuses_is_revised() {
-    let mut scripts = without(good(), &["planner", "plan-checker"]);
+    let mut scripts = without_scripts(successful_phase_scripts(), &["planner", "plan-checker"]);
     scripts.extend([
-        role("planner")
-            .step(writes_plan("01", &["crop-1"]))
+        role_script("planner")
+            .step(write_plan_step("01", &["crop-1"]))
             .step(Step::text("Planned."))
             .step(Step::sh("cat ../../.git/mow/runs/*/logs/*review*"))
-            .step(writes_plan("01", &["crop-1", "crop-2"]))
+            .step(write_plan_step("01", &["crop-1", "crop-2"]))
             .step(Step::text("Planned once more.")),
-        role("plan-checker")
-            .step(refusal())
-            .step(says(&json!({ "verdict": "passed", "issues": [] }))),
+        role_script("plan-checker")
+            .step(refuse_step())
+            .step(final_answer(&json!({ "verdict": "passed", "issues": [] }))),
     ]);
-    let scene = Scene::new(&Casting::default(), &[phase("1", &[])], scripts);
-    scene.field.run_all();
-    scene.field.inspect();
-    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
-    // The planner is told where it stands what is wrong, and not what that is.
-    let requests = scene.llm.requests();
+    let fixture = AgentRunFixture::new(&AgentAssignment::default(), &[phase("1", &[])], scripts);
+    fixture.project.run_all();
+    fixture.project.assert_consistent();
+    assert_eq!(fixture.project.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    // The prompt of the planner names the review file and does not quote it.
+    let requests = fixture.llm.requests();
     let last = requests.iter().rfind(|request| request.script.as_deref() == Some("planner"));
     let last = last.expect("the planner is asked");
     let file = last.user.split('`').find(|word| word.contains("review"));
@@ -50,52 +53,52 @@ fn a_plan_that_the_checker_refuses_is_revised() {
 }
 
 #[test]
-fn a_planner_that_asks_while_it_revises_goes_on_with_the_answer() {
-    let mut scripts = without(good(), &["planner", "plan-checker"]);
+fn a_planner_that_asks_during_a_revision_continues_with_the_answer() {
+    let mut scripts = without_scripts(successful_phase_scripts(), &["planner", "plan-checker"]);
     scripts.extend([
-        role("planner")
-            .step(writes_plan("01", &["crop-1"]))
+        role_script("planner")
+            .step(write_plan_step("01", &["crop-1"]))
             .step(Step::text("Planned."))
             .step(Step::ask("Which crop?", &["rye", "oats"]))
-            .step(writes_plan("01", &["crop-1", "crop-2"]))
+            .step(write_plan_step("01", &["crop-1", "crop-2"]))
             .step(Step::text("Planned once more.")),
-        role("plan-checker")
-            .step(refusal())
-            .step(says(&json!({ "verdict": "passed", "issues": [] }))),
+        role_script("plan-checker")
+            .step(refuse_step())
+            .step(final_answer(&json!({ "verdict": "passed", "issues": [] }))),
     ]);
-    let scene = Scene::new(&Casting::default(), &[phase("1", &[])], scripts);
-    scene.field.ends(&ALL, 5);
-    let open = scene.open();
-    assert_eq!(open.len(), 1, "{open:?}");
-    scene.answer(&open[0], "oats");
-    scene.field.run_all();
-    scene.field.inspect();
-    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
-    let requests = scene.llm.requests();
-    let mut told = requests.iter().flat_map(|request| &request.results);
-    assert!(told.any(|result| result.contains("oats")), "{}", scene.llm.transcript());
+    let fixture = AgentRunFixture::new(&AgentAssignment::default(), &[phase("1", &[])], scripts);
+    fixture.project.exits_with(&ALL, 5);
+    let questions = fixture.open_questions();
+    assert_eq!(questions.len(), 1, "{questions:?}");
+    fixture.answer(&questions[0], "oats");
+    fixture.project.run_all();
+    fixture.project.assert_consistent();
+    assert_eq!(fixture.project.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    let requests = fixture.llm.requests();
+    let mut received = requests.iter().flat_map(|request| &request.results);
+    assert!(received.any(|result| result.contains("oats")), "{}", fixture.llm.transcript());
 }
 
 #[test]
-fn plans_that_are_refused_again_and_again_fail_the_phase() {
-    let mut scripts = without(good(), &["planner", "plan-checker"]);
-    let planner = (0..6).fold(role("planner"), |script, _| {
-        script.step(writes_plan("01", &["crop-1"])).says("Planned.")
+fn plans_that_are_refused_three_times_fail_the_phase() {
+    let mut scripts = without_scripts(successful_phase_scripts(), &["planner", "plan-checker"]);
+    let planner = (0..6).fold(role_script("planner"), |script, _| {
+        script.step(write_plan_step("01", &["crop-1"])).says("Planned.")
     });
-    let checker = (0..6).fold(role("plan-checker"), |script, _| script.step(refusal()));
+    let checker = (0..6).fold(role_script("plan-checker"), |script, _| script.step(refuse_step()));
     scripts.extend([planner, checker]);
-    let scene = Scene::new(&Casting::default(), &[phase("1", &[])], scripts);
-    let said = scene.field.ends(&ALL, 1);
-    assert!(said.contains("the plans were refused 3 times"), "{said}");
-    let requests = scene.llm.requests();
+    let fixture = AgentRunFixture::new(&AgentAssignment::default(), &[phase("1", &[])], scripts);
+    let output = fixture.project.exits_with(&ALL, 1);
+    assert!(output.contains("the plans were refused 3 times"), "{output}");
+    let requests = fixture.llm.requests();
     let checks =
         requests.iter().filter(|request| request.script.as_deref() == Some("plan-checker"));
-    assert_eq!(checks.count(), 3, "{}", scene.llm.transcript());
-    scene.field.inspect();
+    assert_eq!(checks.count(), 3, "{}", fixture.llm.transcript());
+    fixture.project.assert_consistent();
 }
 
-/// Writes VERIFICATION.md.
-fn verification(status: &str) -> Step {
+/// Returns a turn that writes VERIFICATION.md.
+fn write_verification_step(status: &str) -> Step {
     Step::sh(&format!(
         "printf -- '---\\nphase: 01-field-1\\nverified: 2026-01-01\\nstatus: {status}\\nscore: 1/2\\n---\\n\\n\
          Looked.\\n' > .planning/phases/01-field-1/01-VERIFICATION.md"
@@ -103,32 +106,48 @@ fn verification(status: &str) -> Step {
 }
 
 #[test]
-fn gaps_are_closed_by_another_plan_when_a_person_wants_that() {
+fn gaps_are_closed_by_another_plan_after_the_answer_close() {
     let scripts = vec![
-        role("executor").when("plan: 01-01,").step(Step::sh("echo grown > crop-1")).step(done()),
-        role("executor").when("plan: 01-02,").step(Step::sh("echo grown > crop-2")).step(done()),
-        role("planner").step(writes_plan("02", &["crop-2"])).says("Planned."),
-        role("plan-checker").step(says(&json!({ "verdict": "passed", "issues": [] }))),
-        role("verifier")
-            .step(verification("gaps_found"))
-            .step(says(&json!({ "verdict": "gaps_found", "gaps": ["crop-2 is missing"] })))
-            .step(verification("passed"))
-            .step(says(&json!({ "verdict": "passed", "gaps": [] }))),
+        role_script("executor")
+            .when("plan: 01-01,")
+            .step(Step::sh("echo grown > crop-1"))
+            .step(task_done()),
+        role_script("executor")
+            .when("plan: 01-02,")
+            .step(Step::sh("echo grown > crop-2"))
+            .step(task_done()),
+        role_script("planner").step(write_plan_step("02", &["crop-2"])).says("Planned."),
+        role_script("plan-checker")
+            .step(final_answer(&json!({ "verdict": "passed", "issues": [] }))),
+        role_script("verifier")
+            .step(write_verification_step("gaps_found"))
+            .step(final_answer(&json!({ "verdict": "gaps_found", "gaps": ["crop-2 is missing"] })))
+            .step(write_verification_step("passed"))
+            .step(final_answer(&json!({ "verdict": "passed", "gaps": [] }))),
     ];
-    let casting =
-        Casting { more: json!({ "workflow": { "research": false } }), ..Casting::default() };
-    let scene = Scene::new(&casting, &[planned(&["crop-1"])], scripts);
-    scene.field.ends(&ALL, 5);
-    let open = scene.open();
-    assert_eq!(open.len(), 1, "{open:?}");
-    assert_eq!(open[0]["choices"], json!(["accept", "close", "retry", "fail"]), "{open:?}");
-    assert!(open[0]["question"].as_str().is_some_and(|text| text.contains("crop-2 is missing")));
-    scene.answer(&open[0], "close");
-    scene.field.run_all();
-    scene.field.inspect();
-    assert_eq!(scene.field.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
-    assert_eq!(scene.field.trailers("Mow-Task").len(), 2);
-    assert_eq!(scene.field.trailers("Mow-Plan").len(), 2);
-    let text = scene.field.git(&["show", "main:.planning/phases/01-field-1/01-VERIFICATION.md"]);
+    let assignment = AgentAssignment {
+        extra_config: json!({ "workflow": { "research": false } }),
+        ..AgentAssignment::default()
+    };
+    let fixture = AgentRunFixture::new(&assignment, &[planned_phase(&["crop-1"])], scripts);
+    fixture.project.exits_with(&ALL, 5);
+    let questions = fixture.open_questions();
+    assert_eq!(questions.len(), 1, "{questions:?}");
+    assert_eq!(
+        questions[0]["choices"],
+        json!(["accept", "close", "retry", "fail"]),
+        "{questions:?}"
+    );
+    assert!(
+        questions[0]["question"].as_str().is_some_and(|text| text.contains("crop-2 is missing"))
+    );
+    fixture.answer(&questions[0], "close");
+    fixture.project.run_all();
+    fixture.project.assert_consistent();
+    assert_eq!(fixture.project.git(&["show", "main:crop-1", "main:crop-2"]), "grown\ngrown\n");
+    assert_eq!(fixture.project.trailers("Mow-Task").len(), 2);
+    assert_eq!(fixture.project.trailers("Mow-Plan").len(), 2);
+    let text =
+        fixture.project.git(&["show", "main:.planning/phases/01-field-1/01-VERIFICATION.md"]);
     assert!(text.contains("status: passed"), "{text}");
 }

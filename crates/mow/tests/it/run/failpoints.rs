@@ -1,12 +1,12 @@
-//! Lead, workers and people's commands die at every named point; the same command goes on. What is
-//! left in the end is what an undisturbed run leaves.
+//! Tests crashes at every failpoint in lead, workers and commands of people.
 //!
-//! The points come from the source: one that nobody passes fails the test. How much is tried is said
-//! by `MOW_FAILPOINTS`: `lead` (each point in the lead; the default), `all` (in each process that
-//! passes it, and in lead and worker both), `soak` (in every scene, at several passes, many pairs).
-//! `MOW_FAILPOINT_CASE` tries one case alone; a case that fails prints it.
+//! The final state must equal that of an undisturbed run. The failpoints are read from the source;
+//! a point that no scene passes fails the test. `MOW_FAILPOINTS` sets the amount: `lead` (each
+//! point in the lead, the default), `all` (each process that passes a point, and lead and worker
+//! together), `soak` (in every scene, at several passes, many pairs). `MOW_FAILPOINT_CASE` runs one
+//! case; a failing case prints it.
 
-mod play;
+mod scene_runner;
 mod scenes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,23 +15,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 
-use failpoint::{Blow, Role, source};
-use mow_testkit::dice::Dice;
+use failpoint::{KillPoint, ProcessRole, source};
+use mow_testkit::seeded_rng::SeededRng;
 
-use play::Play;
+use scene_runner::SceneRunner;
 use scenes::{SCENES, Scene};
 
-/// How many cases run at a time.
-const SIDE_BY_SIDE: usize = 2;
-/// How many cases there are for a point that is only passed when somebody has died before.
+/// The number of cases that run at the same time.
+const PARALLEL_CASES: usize = 2;
+/// The maximum number of cases for a point that is only passed during recovery from a crash.
 const RECOVERIES_MAX: usize = 4;
-/// How many pairs of deaths are tried, where any are.
+/// The number of pairs of crashes in the tiers `all` and `soak`.
 const PAIRS_IN_ALL: usize = 20;
 const PAIRS_IN_SOAK: usize = 400;
-/// Which passes of the journal's points are died at: it is written all the time.
+/// The passes of journal points at which a process is killed. Every decision passes them.
 const JOURNAL_HITS: [u32; 3] = [1, 4, 9];
 
-/// How much is tried.
+/// The set of cases to run, from `MOW_FAILPOINTS`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tier {
     Lead,
@@ -39,107 +39,112 @@ enum Tier {
     Soak,
 }
 
-/// Who passed which points.
-type Passed = BTreeSet<(String, Role)>;
+/// Names of failpoints with the role of a process that passed them.
+type PassedPoints = BTreeSet<(String, ProcessRole)>;
 
-/// A scene, and who dies in it where.
+/// A scene and the points at which processes are killed in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Case {
     scene: usize,
-    blows: Vec<Blow>,
+    kill_points: Vec<KillPoint>,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", SCENES[self.scene].name)?;
-        self.blows.iter().try_for_each(|blow| write!(formatter, " {blow}"))
+        self.kill_points.iter().try_for_each(|kill_point| write!(formatter, " {kill_point}"))
     }
 }
 
 impl Case {
-    fn one(scene: usize, point: &str, roles: &[Role], hit: u32) -> Self {
+    fn one(scene: usize, point: &str, roles: &[ProcessRole], hit: u32) -> Self {
         let (point, roles) = (point.to_owned(), roles.to_vec());
-        Self { scene, blows: vec![Blow { point, roles, hit }] }
+        Self { scene, kill_points: vec![KillPoint { point, roles, hit }] }
     }
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the output of [`fmt::Display`].
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let name = words.next()?;
         let scene = SCENES.iter().position(|scene| scene.name == name)?;
-        Some(Self { scene, blows: words.map(Blow::parse).collect() })
+        Some(Self { scene, kill_points: words.map(KillPoint::parse).collect() })
     }
 
-    /// The same with one more death behind it.
-    fn then(&self, (point, role): &(String, Role)) -> Self {
+    /// Returns this case with one more kill point at the end.
+    fn then(&self, (point, role): &(String, ProcessRole)) -> Self {
         let mut more = self.clone();
-        more.blows.push(Blow { point: point.clone(), roles: vec![*role], hit: 1 });
+        more.kill_points.push(KillPoint { point: point.clone(), roles: vec![*role], hit: 1 });
         more
     }
 }
 
-/// What is known of a scene that nobody disturbed.
-struct Quiet {
-    play: Play,
-    picture: BTreeMap<String, String>,
-    passed: Passed,
+/// A scene that ran without kills: the expected result and the points it passed.
+struct UndisturbedScene {
+    runner: SceneRunner,
+    final_state: BTreeMap<String, String>,
+    passed: PassedPoints,
 }
 
-impl Quiet {
-    fn play(Scene { plant, play, .. }: &Scene) -> Self {
-        let quiet = Play::new(plant(), Vec::new());
-        play(&quiet);
-        quiet.field.inspect();
-        let (picture, mut passed) = (quiet.field.picture(), quiet.passed());
-        // Whether a lead that a scene kills was just writing, or doing anything, is chance. These
-        // points are passed for sure by whoever follows one that died there.
+impl UndisturbedScene {
+    fn record(Scene { setup, run, .. }: &Scene) -> Self {
+        let runner = SceneRunner::new(setup(), Vec::new());
+        run(&runner);
+        runner.project.assert_consistent();
+        let (final_state, mut passed) = (runner.project.normalized_state(), runner.passed());
+        // Whether a lead that the scene kills was writing at that moment is chance. The successor
+        // of a lead that died there passes these points for sure.
         passed.retain(|(point, _)| point != "disk.cleared" && point != "lead.reopened");
-        Self { play: quiet, picture, passed }
+        Self { runner, final_state, passed }
     }
 }
 
-/// Plays a case and compares; returns who passed which points, and where nobody died.
-fn play(case: &Case, quiet: &Quiet) -> (Passed, Vec<String>) {
-    let Scene { plant, play, .. } = SCENES[case.scene];
-    let disturbed = Play::new(plant(), case.blows.clone());
-    play(&disturbed);
-    disturbed.field.equals(&quiet.play.field);
-    let picture = disturbed.field.picture();
-    let names: BTreeSet<_> = picture.keys().chain(quiet.picture.keys()).collect();
+/// Runs a case and compares the result with the undisturbed scene. Returns the points that were
+/// passed, and the kill points at which no process died.
+fn run_case(case: &Case, undisturbed: &UndisturbedScene) -> (PassedPoints, Vec<String>) {
+    let Scene { setup, run, .. } = SCENES[case.scene];
+    let disturbed = SceneRunner::new(setup(), case.kill_points.clone());
+    run(&disturbed);
+    disturbed.project.assert_same_result_as(&undisturbed.runner.project);
+    let final_state = disturbed.project.normalized_state();
+    let names: BTreeSet<_> = final_state.keys().chain(undisturbed.final_state.keys()).collect();
     let mut differing = String::new();
     for name in names {
-        let (ours, theirs) = (picture.get(name), quiet.picture.get(name));
+        let (ours, theirs) = (final_state.get(name), undisturbed.final_state.get(name));
         if ours != theirs {
             differing += &difference(name, theirs, ours);
         }
     }
-    assert!(differing.is_empty(), "it is not as after an undisturbed run:\n{differing}");
-    (disturbed.passed(), disturbed.missed())
+    assert!(differing.is_empty(), "the result differs from the undisturbed run:\n{differing}");
+    (disturbed.passed(), disturbed.unreached_kill_points())
 }
 
-/// Plays the first of some cases, and the next where nobody died, and all of them once more; the last
-/// must not miss unless that does not matter.
-fn play_one_of(cases: &[Case], quiet: &[Quiet], may_miss: bool) -> Passed {
+/// Runs the cases in order until one reaches all its kill points, and each of them at most twice.
+/// Panics if none does, unless `may_miss` is set.
+fn run_first_that_dies(
+    cases: &[Case],
+    undisturbed: &[UndisturbedScene],
+    may_miss: bool,
+) -> PassedPoints {
     let mut missed = Vec::new();
     for case in cases.iter().chain(cases) {
-        let (passed, none) = play(case, &quiet[case.scene]);
-        if none.is_empty() || may_miss {
+        let (passed, not_reached) = run_case(case, &undisturbed[case.scene]);
+        if not_reached.is_empty() || may_miss {
             return passed;
         }
-        missed = none;
+        missed = not_reached;
     }
-    panic!("nobody died at {missed:?}");
+    panic!("no process died at {missed:?}");
 }
 
-/// Shows the lines of which one of two texts has more than the other.
-fn difference(name: &str, quiet: Option<&String>, disturbed: Option<&String>) -> String {
-    let (Some(quiet), Some(disturbed)) = (quiet, disturbed) else {
-        let which = if quiet.is_some() { "is missing" } else { "should not be there" };
+/// Lists the lines that only one of two texts has.
+fn difference(name: &str, undisturbed: Option<&String>, disturbed: Option<&String>) -> String {
+    let (Some(undisturbed), Some(disturbed)) = (undisturbed, disturbed) else {
+        let which = if undisturbed.is_some() { "is missing" } else { "should not be there" };
         return format!("{name} {which}\n");
     };
     let mut text = format!("{name}:\n");
     let (mut old, mut new): (Vec<_>, Vec<_>) =
-        (quiet.lines().collect(), disturbed.lines().collect());
+        (undisturbed.lines().collect(), disturbed.lines().collect());
     new.retain(|line| match old.iter().position(|other| other == line) {
         Some(at) => {
             old.remove(at);
@@ -155,8 +160,9 @@ fn difference(name: &str, quiet: Option<&String>, disturbed: Option<&String>) ->
     text
 }
 
-/// Does something for all items, a few at a time; whoever panics has only failed.
-fn side_by_side<I: Sync, T: Send>(
+/// Calls a function for all items, [`PARALLEL_CASES`] at a time. A panic becomes an `Err` with its
+/// text.
+fn run_in_parallel<I: Sync, T: Send>(
     items: &[I],
     act: impl Fn(&I) -> T + Sync,
 ) -> Vec<Result<T, String>> {
@@ -164,7 +170,7 @@ fn side_by_side<I: Sync, T: Send>(
     let done = Mutex::new(Vec::new());
     let work = || loop {
         let at = {
-            let mut next = next.lock().expect("nobody panics here");
+            let mut next = next.lock().expect("no thread panics with the lock held");
             *next += 1;
             *next - 1
         };
@@ -174,21 +180,22 @@ fn side_by_side<I: Sync, T: Send>(
             text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
                 .unwrap_or_default()
         });
-        done.lock().expect("nobody panics here").push((at, outcome));
+        done.lock().expect("no thread panics with the lock held").push((at, outcome));
     };
-    std::thread::scope(|scope| (0..SIDE_BY_SIDE).for_each(|_| drop(scope.spawn(work))));
-    let mut done = done.into_inner().expect("nobody panics here");
+    std::thread::scope(|scope| (0..PARALLEL_CASES).for_each(|_| drop(scope.spawn(work))));
+    let mut done = done.into_inner().expect("no thread panics with the lock held");
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Plays one of each list of cases; returns what each passed, and why some failed.
-fn try_all(
+/// Runs one case of each list. Returns the points that each passed, and the failures.
+fn run_all_cases(
     cases: &[Vec<Case>],
-    quiet: &[Quiet],
+    undisturbed: &[UndisturbedScene],
     may_miss: bool,
-) -> (Vec<(Case, Passed)>, Vec<String>) {
-    let outcomes = side_by_side(cases, |cases| play_one_of(cases, quiet, may_miss));
+) -> (Vec<(Case, PassedPoints)>, Vec<String>) {
+    let outcomes =
+        run_in_parallel(cases, |cases| run_first_that_dies(cases, undisturbed, may_miss));
     let (mut passed, mut failed) = (Vec::new(), Vec::new());
     for (cases, outcome) in cases.iter().zip(outcomes) {
         let case = cases.first().expect("there is at least one");
@@ -203,30 +210,31 @@ fn try_all(
     (passed, failed)
 }
 
-/// The cases in which one process dies, or lead and worker.
-fn single_cases(tier: Tier, quiet: &[Quiet]) -> Vec<Vec<Case>> {
+/// Returns the cases in which one process dies, or lead and worker at the same point.
+fn single_cases(tier: Tier, undisturbed: &[UndisturbedScene]) -> Vec<Vec<Case>> {
     let mut cases = BTreeSet::new();
-    let everywhere: Passed = quiet.iter().flat_map(|quiet| quiet.passed.clone()).collect();
-    let scenes_of = |point: &str, roles: &[Role]| {
+    let all_passed: PassedPoints =
+        undisturbed.iter().flat_map(|undisturbed| undisturbed.passed.clone()).collect();
+    let scenes_of = |point: &str, roles: &[ProcessRole]| {
         let pass = |scene: &usize| {
-            let passed = &quiet[*scene].passed;
+            let passed = &undisturbed[*scene].passed;
             roles.iter().all(|role| passed.contains(&(point.to_owned(), *role)))
         };
         let count = if tier == Tier::Soak { SCENES.len() } else { 1 };
         (0..SCENES.len()).filter(pass).take(count).collect::<Vec<_>>()
     };
-    for (point, role) in &everywhere {
-        if tier == Tier::Lead && *role != Role::Lead {
+    for (point, role) in &all_passed {
+        if tier == Tier::Lead && *role != ProcessRole::Lead {
             continue;
         }
         for scene in scenes_of(point, &[*role]) {
             cases.insert(Case::one(scene, point, &[*role], 1));
-            if point.starts_with("journal.append.") && *role != Role::Person {
+            if point.starts_with("journal.append.") && *role != ProcessRole::Person {
                 cases.extend(JOURNAL_HITS.map(|hit| Case::one(scene, point, &[*role], hit)));
             }
         }
-        if tier > Tier::Lead && *role == Role::Lead {
-            let both = [Role::Lead, Role::Worker];
+        if tier > Tier::Lead && *role == ProcessRole::Lead {
+            let both = [ProcessRole::Lead, ProcessRole::Worker];
             let scenes = scenes_of(point, &both).into_iter();
             cases.extend(scenes.map(|scene| Case::one(scene, point, &both, 1)));
         }
@@ -234,12 +242,12 @@ fn single_cases(tier: Tier, quiet: &[Quiet]) -> Vec<Vec<Case>> {
     cases.into_iter().map(|case| vec![case]).collect()
 }
 
-/// The points that are only passed when somebody has died before, each with cases for it.
+/// Returns cases for each point that is only passed during recovery from a crash.
 ///
-/// Whether somebody who goes on has to pass it may be chance, so there are several.
-fn recovery_cases(known: &Passed, seen: &[(Case, Passed)]) -> Vec<Vec<Case>> {
+/// Whether a recovery passes the point may be chance, so there are several cases per point.
+fn recovery_cases(known: &PassedPoints, done_cases: &[(Case, PassedPoints)]) -> Vec<Vec<Case>> {
     let mut cases: BTreeMap<_, Vec<Case>> = BTreeMap::new();
-    for (case, passed) in seen {
+    for (case, passed) in done_cases {
         for second in passed.difference(known) {
             cases.entry(second.clone()).or_default().push(case.then(second));
         }
@@ -247,17 +255,18 @@ fn recovery_cases(known: &Passed, seen: &[(Case, Passed)]) -> Vec<Vec<Case>> {
     cases.into_values().map(|cases| cases.into_iter().take(RECOVERIES_MAX).collect()).collect()
 }
 
-/// Cases in which somebody dies, and then somebody who goes on.
-fn sampled_pairs(count: usize, seen: &[(Case, Passed)]) -> Vec<Vec<Case>> {
-    let mut dice = Dice::new(count as u64);
+/// Returns random cases with two crashes: one in the scene, and one in the process that resumes.
+fn sampled_pairs(count: usize, done_cases: &[(Case, PassedPoints)]) -> Vec<Vec<Case>> {
+    let mut rng = SeededRng::new(count as u64);
     let mut pairs = BTreeSet::new();
     for _ in 0..count * 10 {
         if pairs.len() == count {
             break;
         }
-        let (case, passed) = &seen[dice.below(seen.len() as u64) as usize];
-        let second = passed.iter().nth(dice.below(passed.len() as u64) as usize);
-        pairs.extend(second.filter(|_| case.blows.len() == 1).map(|second| case.then(second)));
+        let (case, passed) = &done_cases[rng.below(done_cases.len() as u64) as usize];
+        let second = passed.iter().nth(rng.below(passed.len() as u64) as usize);
+        pairs
+            .extend(second.filter(|_| case.kill_points.len() == 1).map(|second| case.then(second)));
     }
     pairs.into_iter().map(|pair| vec![pair]).collect()
 }
@@ -272,41 +281,46 @@ fn tier() -> Tier {
 }
 
 #[test]
-fn whoever_dies_at_any_point_leaves_nothing_lost_and_nothing_twice() {
+fn a_crash_at_any_failpoint_loses_nothing_and_repeats_nothing() {
     if let Ok(text) = std::env::var("MOW_FAILPOINT_CASE") {
-        let case = Case::parse(&text).expect("it is a case as this test prints it");
-        let (_, missed) = play(&case, &Quiet::play(&SCENES[case.scene]));
-        assert!(missed.is_empty(), "nobody died at {missed:?}");
+        let case = Case::parse(&text).expect("a case as this test prints it");
+        let (_, missed) = run_case(&case, &UndisturbedScene::record(&SCENES[case.scene]));
+        assert!(missed.is_empty(), "no process died at {missed:?}");
         return;
     }
     let tier = tier();
-    let quiet = side_by_side(&SCENES, Quiet::play);
-    let quiet: Vec<_> = quiet.into_iter().map(|quiet| quiet.expect("nobody disturbs it")).collect();
-    let mut known: Passed = quiet.iter().flat_map(|quiet| quiet.passed.clone()).collect();
-    let (mut seen, mut failed) = try_all(&single_cases(tier, &quiet), &quiet, false);
-    let recoveries = recovery_cases(&known, &seen);
-    known.extend(seen.iter().flat_map(|(_, passed)| passed.clone()));
-    let (more, why) = try_all(&recoveries, &quiet, false);
-    seen.extend(more);
+    let undisturbed = run_in_parallel(&SCENES, UndisturbedScene::record);
+    let undisturbed: Vec<_> = undisturbed
+        .into_iter()
+        .map(|undisturbed| undisturbed.expect("the undisturbed scene succeeds"))
+        .collect();
+    let mut known: PassedPoints =
+        undisturbed.iter().flat_map(|undisturbed| undisturbed.passed.clone()).collect();
+    let (mut done_cases, mut failed) =
+        run_all_cases(&single_cases(tier, &undisturbed), &undisturbed, false);
+    let recoveries = recovery_cases(&known, &done_cases);
+    known.extend(done_cases.iter().flat_map(|(_, passed)| passed.clone()));
+    let (more, why) = run_all_cases(&recoveries, &undisturbed, false);
+    done_cases.extend(more);
     failed.extend(why);
     let count = match tier {
         Tier::Lead => 0,
         Tier::All => PAIRS_IN_ALL,
         Tier::Soak => PAIRS_IN_SOAK,
     };
-    let (pairs, why) = try_all(&sampled_pairs(count, &seen), &quiet, true);
+    let (pairs, why) = run_all_cases(&sampled_pairs(count, &done_cases), &undisturbed, true);
     failed.extend(why);
-    // What they said is of no use when a case has failed.
-    drop(quiet);
-    // Asked at run time, because clones may share what is built.
+    // Drop the runners now, or a panic below would print their transcripts, too.
+    drop(undisturbed);
+    // Read at run time, because several clones may share one target directory.
     let crate_dir = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
     let repository = Path::new(&crate_dir).join("../..");
     let points = source::points(&repository).expect("the source can be read");
     for point in points.iter().filter(|point| !known.iter().any(|(name, _)| *name == point.name)) {
-        let source::Point { name, file, line } = point;
-        failed.push(format!("{file}:{line}: nobody ever passes the point {name}\n"));
+        let source::Failpoint { name, file, line } = point;
+        failed.push(format!("{file}:{line}: no process passes the point {name}\n"));
     }
-    let count = seen.len() + pairs.len() + failed.len();
+    let count = done_cases.len() + pairs.len() + failed.len();
     println!("{} points, {count} cases, {} failed", points.len(), failed.len());
     assert!(failed.is_empty(), "{} of {count} failed:\n\n{}", failed.len(), failed.join("\n"));
 }

@@ -1,16 +1,18 @@
-//! Lead and workers are killed without a chance to clear up, at chosen moments and at random ones.
+//! Tests kills of lead and workers, without a chance to clean up, at chosen and at random moments.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use mow_testkit::dice::Dice;
-use mow_testkit::field::{ALL, Field, Phase, Soil, kill, marked, phase, plan, task};
+use mow_testkit::planned_project::{
+    ALL, PhaseFixture, PlannedProject, ProjectOptions, kill, phase, plan, processes_of_run, task,
+};
+use mow_testkit::seeded_rng::SeededRng;
 
-use super::{MOW, field, sown};
+use super::{MOW, one_task_phase, project};
 
-/// Two phases side by side and one after them, each with a plan of two tasks.
-fn fork() -> Vec<Phase> {
-    let two = |number: &str| {
+/// Returns two independent phases and one that depends on both, each with a plan of two tasks.
+fn fork_phases() -> Vec<PhaseFixture> {
+    let two_task_plan = |number: &str| {
         plan(vec![
             task(&format!("echo one > crop-{number}\nmeet {number}-1"))
                 .check(&format!("test -s crop-{number}")),
@@ -21,168 +23,176 @@ fn fork() -> Vec<Phase> {
         ])
     };
     vec![
-        phase("1", &[]).with(two("1")),
-        phase("2", &[]).with(two("2")),
-        phase("3", &["1", "2"]).with(two("3")),
+        phase("1", &[]).with(two_task_plan("1")),
+        phase("2", &[]).with(two_task_plan("2")),
+        phase("3", &["1", "2"]).with(two_task_plan("3")),
     ]
 }
 
-/// Waits until somebody waits for a lock.
-pub(super) fn waited_for(field: &Field, lock: &fs::File) {
+/// Waits until a process is blocked on a lock.
+pub(super) fn wait_for_lock_waiter(project: &PlannedProject, lock: &fs::File) {
     let inode = lock.metadata().expect("it is open").ino();
-    field.until("somebody waits for the lock", || {
+    project.wait_for("a process that waits for the lock", || {
         let all = fs::read_to_string("/proc/locks").expect("the kernel tells of locks");
         let is_it = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
         all.lines().any(is_it).then_some(())
     });
 }
 
-/// A program that a lead was about to start when it was killed has its lock until it runs.
+/// If a lead is killed between fork and exec of a child, the child holds its lock until the exec.
 #[test]
-fn the_lock_of_a_dead_lead_is_waited_for() {
-    let field = field(&[sown("1", &[], ""), sown("2", &[], "")]);
-    field.ends(&["run", "1", "--yes", "--plain"], 0);
-    // It still says who had it last.
-    let lock = fs::File::open(field.top().join(".git/mow/locks/lead.lock")).unwrap();
+fn a_new_lead_waits_for_the_lock_of_a_dead_lead() {
+    let project = project(&[one_task_phase("1", &[], ""), one_task_phase("2", &[], "")]);
+    project.exits_with(&["run", "1", "--yes", "--plain"], 0);
+    // The lock file still names the last holder.
+    let lock = fs::File::open(project.repository_root().join(".git/mow/locks/lead.lock")).unwrap();
     lock.lock().unwrap();
-    let lead = field.start(&ALL);
-    waited_for(&field, &lock);
+    let lead = project.start(&ALL);
+    wait_for_lock_waiter(&project, &lock);
     drop(lock);
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    assert_eq!(field.text("crop-2"), "2\n");
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    assert_eq!(project.text("crop-2"), "2\n");
 }
 
 const POINTS: [&str; 6] = ["1-1", "1-2", "2-1", "2-2", "3-1", "3-2"];
 
-/// The fork, run without any disturbance.
-fn undisturbed(ignore: &str) -> Field {
-    let quiet = Field::on(MOW, &Soil { ignore, ..Soil::default() }, &fork());
-    POINTS.iter().for_each(|point| quiet.open(point));
-    quiet.run_all();
-    quiet.inspect();
-    assert_eq!(quiet.trailers("Mow-Task").len(), 6);
-    assert_eq!(quiet.trailers("Mow-Plan").len(), 3);
-    assert_eq!(quiet.git(&["show", "main:crop-3"]), "one\ntwo\nthree\n");
-    quiet
+/// Runs the forked phases without any disturbance.
+fn run_undisturbed(ignore: &str) -> PlannedProject {
+    let undisturbed = PlannedProject::with_options(
+        MOW,
+        &ProjectOptions { ignore, ..ProjectOptions::default() },
+        &fork_phases(),
+    );
+    POINTS.iter().for_each(|point| undisturbed.release_point(point));
+    undisturbed.run_all();
+    undisturbed.assert_consistent();
+    assert_eq!(undisturbed.trailers("Mow-Task").len(), 6);
+    assert_eq!(undisturbed.trailers("Mow-Plan").len(), 3);
+    assert_eq!(undisturbed.git(&["show", "main:crop-3"]), "one\ntwo\nthree\n");
+    undisturbed
 }
 
 #[test]
-fn workers_go_on_without_the_lead_and_the_next_one_takes_them_up() {
-    let field = field(&fork());
-    let lead = field.start(&ALL);
-    field.reached("1-1");
-    field.reached("2-1");
+fn workers_continue_without_the_lead_and_the_next_lead_adopts_them() {
+    let project = project(&fork_phases());
+    let lead = project.start(&ALL);
+    project.wait_for_point("1-1");
+    project.wait_for_point("2-1");
     lead.kill();
-    let before = (field.worker("01", 1), field.worker("02", 1));
-    // With nobody there, the workers come to their second tasks and to their end.
-    POINTS[..2].iter().for_each(|point| field.open(point));
-    field.until("the end of phase 1", || {
-        let records = field.records("01-1.ndjson");
+    let before = (project.worker_pid("01", 1), project.worker_pid("02", 1));
+    // Without a lead, the first worker reaches its second task and completes the phase.
+    POINTS[..2].iter().for_each(|point| project.release_point(point));
+    project.wait_for("the end of phase 1", || {
+        let records = project.records("01-1.ndjson");
         records.iter().any(|record| record.body.contains("\"report\":\"complete\"")).then_some(())
     });
-    let lead = field.start(&ALL);
-    field.until_moved("1", "complete");
-    assert_eq!(field.worker("02", 1), before.1, "the second worker is still the first one");
-    POINTS.iter().for_each(|point| field.open(point));
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    field.equals(&undisturbed(""));
-    assert!(!field.run_dir().unwrap().join("01-2.ndjson").exists(), "no second attempt");
+    let lead = project.start(&ALL);
+    project.wait_for_status("1", "complete");
+    assert_eq!(project.worker_pid("02", 1), before.1, "the second worker is still the first one");
+    POINTS.iter().for_each(|point| project.release_point(point));
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    project.assert_same_result_as(&run_undisturbed(""));
+    assert!(!project.run_dir().unwrap().join("01-2.ndjson").exists(), "no second attempt");
 }
 
 #[test]
-fn taking_up_a_run_leaves_what_is_drawn_as_it_is() {
-    let field = field(&[sown("1", &[], ""), sown("2", &["1"], "meet 2")]);
+fn resuming_a_run_keeps_the_rows_in_state_md() {
+    let project = project(&[one_task_phase("1", &[], ""), one_task_phase("2", &["1"], "meet 2")]);
     let row = || {
-        let state = field.text(".planning/STATE.md");
+        let state = project.text(".planning/STATE.md");
         state.lines().find(|line| line.starts_with("| 1 ")).map(str::to_owned)
     };
-    let lead = field.start(&ALL);
-    field.reached("2");
-    let before = field.until("the row", || row().filter(|row| row.contains("| complete |")));
+    let lead = project.start(&ALL);
+    project.wait_for_point("2");
+    let before = project.wait_for("the row", || row().filter(|row| row.contains("| complete |")));
     lead.kill();
-    field.open("2");
-    field.run_all();
+    project.release_point("2");
+    project.run_all();
     assert_eq!(row().as_ref(), Some(&before), "with the time at which it was complete");
-    assert_eq!(field.git(&["status", "--porcelain"]), "");
-    field.inspect();
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    project.assert_consistent();
 }
 
 #[test]
-fn a_killed_worker_resumes_at_its_task_and_what_it_left_is_kept() {
-    let field = field(&fork());
-    POINTS.iter().filter(|p| **p != "1-2").for_each(|point| field.open(point));
-    let lead = field.start(&ALL);
-    field.reached("1-2");
-    // Its shell lives on and keeps the life lock, until the lead ends it.
-    kill(field.worker("01", 1));
-    field.until_moved("1", "waiting");
-    field.open("1-2");
-    let (status, said) = lead.end();
-    assert!(status.success(), "{said}");
-    field.equals(&undisturbed(""));
-    let again = field.records("01-2.ndjson");
+fn a_killed_worker_resumes_at_its_task_and_its_uncommitted_files_are_rescued() {
+    let project = project(&fork_phases());
+    POINTS.iter().filter(|p| **p != "1-2").for_each(|point| project.release_point(point));
+    let lead = project.start(&ALL);
+    project.wait_for_point("1-2");
+    // Its shell survives and keeps the life lock until the lead ends it.
+    kill(project.worker_pid("01", 1));
+    project.wait_for_status("1", "waiting");
+    project.release_point("1-2");
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    project.assert_same_result_as(&run_undisturbed(""));
+    let again = project.records("01-2.ndjson");
     let ran = |task: u32| {
         let intent = format!("{{\"effect\":\"run_task\",\"plan\":\"01-01\",\"task\":{task}}}");
         again.iter().any(|record| record.body.contains(&intent))
     };
     assert!(ran(2) && !ran(1), "only the task that was cut off runs again");
-    let kept = field.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue"]);
+    let kept = project.git(&["for-each-ref", "--format=%(refname)", "refs/mow/rescue"]);
     let kept = kept.lines().next().expect("what the task had written is kept");
-    assert_eq!(field.git(&["show", &format!("{kept}:crop-1")]), "one\ntwo\n");
+    assert_eq!(project.git(&["show", &format!("{kept}:crop-1")]), "one\ntwo\n");
 }
 
 #[test]
 fn a_killed_shell_fails_its_task_and_the_next_run_repeats_it() {
-    let field = field(&[sown("1", &[], "echo half > crop-1\nmeet 1")]);
-    let lead = field.start(&ALL);
-    field.reached("1");
-    let worker = field.worker("01", 1);
+    let project = project(&[one_task_phase("1", &[], "echo half > crop-1\nmeet 1")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("1");
+    let worker = project.worker_pid("01", 1);
     let children = fs::read_to_string(format!("/proc/{worker}/task/{worker}/children"));
-    let run = field.run_id();
-    let others: Vec<_> = marked(&run).into_iter().filter(|pid| *pid != worker).collect();
+    let run = project.run_id();
+    let others: Vec<_> = processes_of_run(&run).into_iter().filter(|pid| *pid != worker).collect();
     assert!(!others.is_empty(), "{children:?}");
     others.into_iter().for_each(kill);
-    let (status, said) = lead.end();
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("signal 9"), "{said}");
-    field.open("1");
-    field.run_all();
-    field.inspect();
-    assert_eq!(field.git(&["show", "main:crop-1"]), "1\n");
+    let (status, output) = lead.end();
+    assert_eq!(status.code(), Some(1), "{output}");
+    assert!(output.contains("signal 9"), "{output}");
+    project.release_point("1");
+    project.run_all();
+    project.assert_consistent();
+    assert_eq!(project.git(&["show", "main:crop-1"]), "1\n");
 }
 
 #[test]
 fn a_second_run_is_refused_and_names_the_first() {
-    let field = field(&[sown("1", &[], "meet 1")]);
-    let lead = field.start(&ALL);
-    field.reached("1");
-    let second = field.ends(&ALL, 4);
+    let project = project(&[one_task_phase("1", &[], "meet 1")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("1");
+    let second = project.exits_with(&ALL, 4);
     assert!(second.contains(&lead.pid().to_string()), "{second}");
-    field.open("1");
+    project.release_point("1");
     assert!(lead.end().0.success());
-    field.inspect();
+    project.assert_consistent();
 }
 
-/// Kills lead and workers at random moments until a run comes through.
-fn storm(seed: u64, ignore: &str, quiet: &Field) {
-    let field = Field::on(MOW, &Soil { ignore, ..Soil::default() }, &fork());
-    POINTS.iter().for_each(|point| field.open(point));
-    let mut dice = Dice::new(seed);
-    for _ in 0..dice.below(6) {
-        let mut lead = field.start(&ALL);
-        // A moment is known by how much the lead has written down since.
-        let wanted = field.records("journal.ndjson").len() + 1 + dice.below(25) as usize;
-        field.until("a moment", || {
-            let is_there = field.records("journal.ndjson").len() >= wanted;
+/// Kills lead and workers at random moments, then resumes the run until it is complete.
+fn kill_until_complete(seed: u64, ignore: &str, undisturbed: &PlannedProject) {
+    let project = PlannedProject::with_options(
+        MOW,
+        &ProjectOptions { ignore, ..ProjectOptions::default() },
+        &fork_phases(),
+    );
+    POINTS.iter().for_each(|point| project.release_point(point));
+    let mut rng = SeededRng::new(seed);
+    for _ in 0..rng.below(6) {
+        let mut lead = project.start(&ALL);
+        // The moment of the kill is a number of new records in the journal.
+        let wanted = project.records("journal.ndjson").len() + 1 + rng.below(25) as usize;
+        project.wait_for("a moment", || {
+            let is_there = project.records("journal.ndjson").len() >= wanted;
             (is_there || lead.has_ended()).then_some(())
         });
-        let run = field.run_id();
+        let run = project.run_id();
         let (kills_lead, kills_workers) =
-            [(true, true), (true, false), (false, true)][dice.below(3) as usize];
+            [(true, true), (true, false), (false, true)][rng.below(3) as usize];
         if kills_workers {
-            marked(&run).into_iter().filter(|_| dice.below(2) == 0).for_each(kill);
+            processes_of_run(&run).into_iter().filter(|_| rng.below(2) == 0).for_each(kill);
         }
         if kills_lead {
             lead.kill();
@@ -190,18 +200,18 @@ fn storm(seed: u64, ignore: &str, quiet: &Field) {
             lead.end();
         }
     }
-    // A shell that was killed is a failure that a person has to look at: two of them trip the
-    // breaker, and the same command goes on. A check that was killed twice is asked about.
-    let is_through = (0..10).any(|_| {
-        let is_through = field.run(&ALL).status.success();
-        for event in field.events().iter().filter(|event| event["event"] == "asked") {
-            drop(field.run(&["answer", &event["item"]["id"].to_string(), "retry"]));
+    // A killed shell is a failed task. Two of them open the circuit breaker, and the same command
+    // continues the run. A check that was killed twice becomes a question.
+    let is_complete = (0..10).any(|_| {
+        let is_complete = project.run(&ALL).status.success();
+        for event in project.events().iter().filter(|event| event["event"] == "asked") {
+            drop(project.run(&["answer", &event["item"]["id"].to_string(), "retry"]));
         }
-        is_through
+        is_complete
     });
-    assert!(is_through, "it does not come through:\n{}", field.ends(&["log"], 0));
-    field.run_all();
-    field.equals(quiet);
+    assert!(is_complete, "the run does not complete:\n{}", project.exits_with(&["log"], 0));
+    project.run_all();
+    project.assert_same_result_as(undisturbed);
 }
 
 #[test]
@@ -209,13 +219,13 @@ fn storm_of_kills_loses_nothing_and_repeats_nothing() {
     let kills = std::env::var("MOW_STORM_KILLS").ok().and_then(|text| text.parse().ok());
     let rounds: u64 = kills.map_or(6, |kills: u64| kills / 10);
     let only = std::env::var("MOW_STORM_SEED").ok().and_then(|text| text.parse::<u64>().ok());
-    // Planning files in git and outside of it go different ways.
-    let soils = ["", ".planning/\n"].map(|ignore| (ignore, undisturbed(ignore)));
-    for (seed, (ignore, quiet)) in (0..rounds).zip(soils.iter().cycle()) {
+    // Tracked and ignored planning files take different code paths.
+    let variants = ["", ".planning/\n"].map(|ignore| (ignore, run_undisturbed(ignore)));
+    for (seed, (ignore, undisturbed)) in (0..rounds).zip(variants.iter().cycle()) {
         if only.is_some_and(|only| only != seed) {
             continue;
         }
         println!("MOW_STORM_SEED={seed} MOW_STORM_KILLS={}", 10 * rounds);
-        storm(seed, ignore, quiet);
+        kill_until_complete(seed, ignore, undisturbed);
     }
 }

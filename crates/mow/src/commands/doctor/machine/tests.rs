@@ -1,9 +1,9 @@
-//! Versions.
+//! Reading the version that git prints.
 
 use super::*;
 
 #[test]
-fn versions_of_git_are_read_in_all_its_spellings() {
+fn git_versions_are_read_in_all_spellings() {
     assert_eq!(parse_version("git version 2.47.3"), Some((2, 47)));
     assert_eq!(parse_version("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
     assert_eq!(parse_version("git version 2.41.0.windows.1"), Some((2, 41)));

@@ -1,229 +1,249 @@
-//! What is played: small runs that between them pass every point.
+//! Defines the scenes: small runs that together pass every failpoint.
 
 use std::path::Path;
 
-use mow_testkit::field::{ALL, Field, Phase, Soil, marked, phase, plan, task};
+use mow_testkit::planned_project::{
+    ALL, PhaseFixture, PlannedProject, ProjectOptions, phase, plan, processes_of_run, task,
+};
 
 use super::super::MOW;
-use super::play::Play;
+use super::scene_runner::SceneRunner;
 
-/// A field and what happens on it.
+/// A project and the commands that run in it.
 pub(super) struct Scene {
     pub(super) name: &'static str,
-    pub(super) plant: fn() -> Field,
-    pub(super) play: fn(&Play),
+    pub(super) setup: fn() -> PlannedProject,
+    pub(super) run: fn(&SceneRunner),
 }
 
-/// All scenes. A point is tried in the first one that passes it.
+/// All scenes. A failpoint is tested in the first scene that passes it, or in all of them in a
+/// soak.
 pub(super) const SCENES: [Scene; 16] = [
-    Scene { name: "diamond", plant: diamond, play: |play| play.ends(&ALL, 0) },
-    Scene { name: "ignored", plant: ignored, play: |play| play.ends(&ALL, 0) },
-    Scene { name: "asked", plant: asked, play: ask },
-    Scene { name: "cancelled", plant: two_tasks_and_a_question, play: cancel },
-    Scene { name: "paused", plant: two_tasks, play: pause },
-    Scene { name: "moved", plant: one_that_meets, play: take_in },
-    Scene { name: "smuggled", plant: one_that_meets, play: smuggle },
-    Scene { name: "elsewhere", plant: elsewhere, play: follow_elsewhere },
-    Scene { name: "stashed", plant: one, play: stash },
-    Scene { name: "closed", plant: two, play: close },
-    Scene { name: "beside", plant: beside, play: |play| play.ends(&ALL, 0) },
-    Scene { name: "undone", plant: undone, play: undo },
-    Scene { name: "taken", plant: taken, play: |play| play.ends(&ALL, 0) },
-    Scene { name: "ahead", plant: ahead, play: look_ahead },
-    Scene { name: "unheard", plant: unheard, play: go_on_alone },
-    Scene { name: "agents", plant: agents, play: let_agents },
+    Scene { name: "diamond", setup: diamond_phases, run: |runner| runner.exits_with(&ALL, 0) },
+    Scene { name: "ignored", setup: ignored_planning, run: |runner| runner.exits_with(&ALL, 0) },
+    Scene { name: "asked", setup: unplanned_phase, run: answer_questions },
+    Scene { name: "cancelled", setup: two_tasks_and_a_question, run: cancel },
+    Scene { name: "paused", setup: two_tasks, run: pause },
+    Scene { name: "moved", setup: one_meeting_phase, run: commit_meanwhile },
+    Scene { name: "smuggled", setup: one_meeting_phase, run: move_target_ref },
+    Scene { name: "elsewhere", setup: dev_branch, run: merge_into_dev },
+    Scene { name: "stashed", setup: one_phase, run: start_by_hand },
+    Scene { name: "closed", setup: two_phases, run: close_shop },
+    Scene { name: "parallel", setup: parallel_plans, run: |runner| runner.exits_with(&ALL, 0) },
+    Scene { name: "undone", setup: failing_parallel_plan, run: fail_then_repeat },
+    Scene {
+        name: "reverted",
+        setup: reverting_parallel_plan,
+        run: |runner| runner.exits_with(&ALL, 0),
+    },
+    Scene { name: "look-ahead", setup: look_ahead_project, run: wait_for_look_ahead },
+    Scene { name: "silent-lead", setup: silent_lead_project, run: finish_without_lead },
+    Scene { name: "agents", setup: agent_project, run: answer_agents },
 ];
 
-/// A phase with one plan of one task that adds a line: done twice, it shows.
-fn sown(number: &str, depends_on: &[&str], script: &str) -> Phase {
+/// Returns a phase with one plan of one task that appends a line, so a repeated task shows.
+fn one_task_phase(number: &str, depends_on: &[&str], script: &str) -> PhaseFixture {
     let script = format!("{script}\necho {number} >> crop-{number}");
     phase(number, depends_on).with(plan(vec![task(&script)]))
 }
 
-/// Four phases, of which the first has two plans and meets a requirement.
-fn diamond() -> Field {
+/// Four phases. The first has two plans and covers a requirement.
+fn diamond_phases() -> PlannedProject {
     let requires = "**Requirements**: FIELD-01";
-    let first = sown("1", &[], "").with(plan(vec![task("echo 2 >> second")])).details(requires);
-    let phases =
-        [first, sown("2", &["1"], ""), sown("3", &["1"], ""), sown("4", &["2", "3"], "cat crop-3")];
-    let field = Field::new(MOW, &phases);
-    field.write(
+    let first =
+        one_task_phase("1", &[], "").with(plan(vec![task("echo 2 >> second")])).details(requires);
+    let phases = [
+        first,
+        one_task_phase("2", &["1"], ""),
+        one_task_phase("3", &["1"], ""),
+        one_task_phase("4", &["2", "3"], "cat crop-3"),
+    ];
+    let project = PlannedProject::new(MOW, &phases);
+    project.write(
         ".planning/REQUIREMENTS.md",
         "# Requirements\n\n- [ ] **FIELD-01**: It is sown\n\n## Traceability\n\n\
          | Requirement | Phase | Status |\n|---|---|---|\n| FIELD-01 | Phase 1 | Pending |\n",
     );
-    field.git(&["add", "--all"]);
-    field.git(&["commit", "-q", "-m", "Require something"]);
-    field
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "-q", "-m", "Require something"]);
+    project
 }
 
-/// Planning files that git does not carry.
-fn ignored() -> Field {
-    let soil = Soil { ignore: ".planning/\n", ..Soil::default() };
-    Field::on(MOW, &soil, &[sown("1", &[], ""), sown("2", &["1"], "test -e crop-1")])
+/// A project whose planning files are ignored by git.
+fn ignored_planning() -> PlannedProject {
+    let options = ProjectOptions { ignore: ".planning/\n", ..ProjectOptions::default() };
+    PlannedProject::with_options(
+        MOW,
+        &options,
+        &[one_task_phase("1", &[], ""), one_task_phase("2", &["1"], "test -e crop-1")],
+    )
 }
 
-/// A phase that nobody has discussed or planned, and somebody who plans it.
-fn asked() -> Field {
+/// A phase without context and plans, and a planner that copies a plan.
+fn unplanned_phase() -> PlannedProject {
     let planner = "p=$MOW_PHASE_DIR/01-01-PLAN.md; test -e $p || cp ../../plan.md $p";
     let config = format!("\"roles\": {{\"planner\": {{\"command\": \"{planner}\"}}}}");
-    let field = Field::on(
+    let project = PlannedProject::with_options(
         MOW,
-        &Soil { config: &config, ..Soil::default() },
-        &[phase("1", &[]).undiscussed()],
+        &ProjectOptions { config: &config, ..ProjectOptions::default() },
+        &[phase("1", &[]).without_context()],
     );
     let planned = phase("1", &[]).with(plan(vec![task("echo 1 >> crop-1")]));
     let files = planned.files(Path::new("/nowhere"));
     let (_, text) = files.into_iter().find(|(path, _)| path.ends_with("-PLAN.md")).expect("a plan");
-    field.write("plan.md", text);
-    field.git(&["add", "--all"]);
-    field.git(&["commit", "-q", "-m", "Add what the planner copies"]);
-    field
+    project.write("plan.md", text);
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "-q", "-m", "Add what the planner copies"]);
+    project
 }
 
-fn ask(play: &Play) {
-    play.ends(&ALL, 5);
-    answer_all(play);
-    play.ends(&ALL, 0);
+fn answer_questions(runner: &SceneRunner) {
+    runner.exits_with(&ALL, 5);
+    answer_all(runner);
+    runner.exits_with(&ALL, 0);
 }
 
-fn answer_all(play: &Play) {
-    let asked = play.field.events().into_iter().filter(|event| event["event"] == "asked");
+fn answer_all(runner: &SceneRunner) {
+    let asked = runner.project.events().into_iter().filter(|event| event["event"] == "asked");
     for event in asked {
-        play.says(&["answer", &event["item"]["id"].to_string(), "Rows of barley."]);
+        runner.run_as_person(&["answer", &event["item"]["id"].to_string(), "Rows of barley."]);
     }
 }
 
-/// A phase whose second task leaves changed and new files before it meets.
-fn meets_in_the_middle() -> Phase {
+/// A phase whose second task has changed and new files when it stops at the meeting point.
+fn phase_meeting_in_second_task() -> PhaseFixture {
     let second = task("echo 2 >> crop-1\necho new > new-1\nmeet 1\necho 3 >> crop-1");
     phase("1", &[]).with(plan(vec![task("echo 1 >> crop-1"), second]))
 }
 
-fn two_tasks() -> Field {
-    Field::new(MOW, &[meets_in_the_middle()])
+fn two_tasks() -> PlannedProject {
+    PlannedProject::new(MOW, &[phase_meeting_in_second_task()])
 }
 
-/// With a question, so that the run is not over when the first phase is cancelled.
-fn two_tasks_and_a_question() -> Field {
-    Field::new(MOW, &[meets_in_the_middle(), sown("2", &[], "").undiscussed()])
+/// The second phase asks a question, so the run is not over when the first is cancelled.
+fn two_tasks_and_a_question() -> PlannedProject {
+    PlannedProject::new(
+        MOW,
+        &[phase_meeting_in_second_task(), one_task_phase("2", &[], "").without_context()],
+    )
 }
 
-/// The lead is killed; its successor adopts the worker, and a person cancels it. Later it is wanted
-/// after all.
-fn cancel(play: &Play) {
-    let field = &play.field;
-    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    play.lead_until(&ALL, is_there).kill();
-    let adopted = || field.events().iter().filter(|event| event["event"] == "taken_up").count() > 1;
-    let lead = play.lead_until(&ALL, adopted);
-    play.says(&["cancel", "1"]);
-    play.lead_ends(lead, &ALL, 5);
-    field.open("1");
-    answer_all(play);
-    play.ends(&["run", "1", "2", "--yes", "--plain"], 0);
+/// The lead is killed, its successor adopts the worker, and a person cancels the phase. Later a
+/// person runs the phase again.
+fn cancel(runner: &SceneRunner) {
+    let project = &runner.project;
+    let is_there = || project.sandbox.outer_dir().join("sync/at-1").exists();
+    runner.start_lead_until(&ALL, is_there).kill();
+    let adopted =
+        || project.events().iter().filter(|event| event["event"] == "taken_up").count() > 1;
+    let lead = runner.start_lead_until(&ALL, adopted);
+    runner.run_as_person(&["cancel", "1"]);
+    runner.finish_lead(lead, &ALL, 5);
+    project.release_point("1");
+    answer_all(runner);
+    runner.exits_with(&["run", "1", "2", "--yes", "--plain"], 0);
 }
 
-/// A person lets the phase rest after the task at hand, and later goes on.
-fn pause(play: &Play) {
-    let field = &play.field;
-    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    let mut lead = play.lead_until(&ALL, is_there);
-    play.says(&["pause"]);
-    let is_halted = || field.events().iter().any(|event| event["event"] == "halted");
-    field.until("the pause", || (is_halted() || lead.has_ended()).then_some(()));
-    field.open("1");
-    // Whoever goes on after a death has the phase go on, too.
-    if play.lived(lead, 5) {
-        play.says(&["resume"]);
+/// A person pauses the phase after the current task, and resumes it later.
+fn pause(runner: &SceneRunner) {
+    let project = &runner.project;
+    let is_there = || project.sandbox.outer_dir().join("sync/at-1").exists();
+    let mut lead = runner.start_lead_until(&ALL, is_there);
+    runner.run_as_person(&["pause"]);
+    let is_halted = || project.events().iter().any(|event| event["event"] == "halted");
+    project.wait_for("the pause", || (is_halted() || lead.has_ended()).then_some(()));
+    project.release_point("1");
+    // A lead that resumes after a crash also resumes the phase.
+    if runner.exited_with(lead, 5) {
+        runner.run_as_person(&["resume"]);
     }
-    play.ends(&ALL, 0);
+    runner.exits_with(&ALL, 0);
 }
 
-fn one_that_meets() -> Field {
-    Field::new(MOW, &[sown("1", &[], "meet 1")])
+fn one_meeting_phase() -> PlannedProject {
+    PlannedProject::new(MOW, &[one_task_phase("1", &[], "meet 1")])
 }
 
-/// Somebody commits to the branch while the run is at work.
-fn take_in(play: &Play) {
-    let field = &play.field;
-    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    let lead = play.lead_until(&ALL, is_there);
-    field.write("other", "other\n");
-    // A lead that goes on after a death may commit planning files at the same moment, and whoever
-    // comes second is told by git to try again.
-    field.until("the index to be free", || field.may_git(&["add", "other"]));
+/// A person commits to the target branch during the run.
+fn commit_meanwhile(runner: &SceneRunner) {
+    let project = &runner.project;
+    let is_there = || project.sandbox.outer_dir().join("sync/at-1").exists();
+    let lead = runner.start_lead_until(&ALL, is_there);
+    project.write("other", "other\n");
+    // A lead that resumes after a crash may commit planning files at the same moment. Git refuses
+    // the second of two concurrent commits because of the index lock.
+    project.wait_for("the index to be free", || project.try_git(&["add", "other"]));
     let commit = ["commit", "-q", "-m", "Other work", "--", "other"];
-    field.until("the index to be free", || field.may_git(&commit));
-    field.open("1");
-    play.lead_ends(lead, &ALL, 0);
+    project.wait_for("the index to be free", || project.try_git(&commit));
+    project.release_point("1");
+    runner.finish_lead(lead, &ALL, 0);
 }
 
-/// Somebody puts something where the run merges to.
-fn smuggle(play: &Play) {
-    let field = &play.field;
-    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    let lead = play.lead_until(&ALL, is_there);
-    let weed = field.git(&["commit-tree", "HEAD:.planning", "-p", "HEAD", "-m", "Weed"]);
-    let target = format!("refs/mow/run/{}/target", field.run_id());
-    field.git(&["update-ref", &target, weed.trim()]);
-    field.open("1");
-    play.lead_ends(lead, &ALL, 0);
-    assert!(!field.git(&["log", "--format=%s", "main"]).contains("Weed"));
+/// A person moves the run's target ref to an unchecked commit.
+fn move_target_ref(runner: &SceneRunner) {
+    let project = &runner.project;
+    let is_there = || project.sandbox.outer_dir().join("sync/at-1").exists();
+    let lead = runner.start_lead_until(&ALL, is_there);
+    let smuggled = project.git(&["commit-tree", "HEAD:.planning", "-p", "HEAD", "-m", "Weed"]);
+    let target = format!("refs/mow/run/{}/target", project.run_id());
+    project.git(&["update-ref", &target, smuggled.trim()]);
+    project.release_point("1");
+    runner.finish_lead(lead, &ALL, 0);
+    assert!(!project.git(&["log", "--format=%s", "main"]).contains("Weed"));
 }
 
-/// The run is for a branch that is checked out nowhere and has not seen the plan.
-fn elsewhere() -> Field {
-    let field = Field::new(MOW, &[sown("1", &[], "")]);
-    field.git(&["branch", "dev"]);
-    field.edit(".planning/phases/01-field-1/01-01-PLAN.md", "Sow 01-01.", "Sow it well.");
-    field
+/// The target branch `dev` is not checked out and lacks the current plan.
+fn dev_branch() -> PlannedProject {
+    let project = PlannedProject::new(MOW, &[one_task_phase("1", &[], "")]);
+    project.git(&["branch", "dev"]);
+    project.edit(".planning/phases/01-field-1/01-01-PLAN.md", "Sow 01-01.", "Sow it well.");
+    project
 }
 
-fn follow_elsewhere(play: &Play) {
-    play.ends(&["run", "--all", "--yes", "--plain", "--into", "dev"], 0);
+fn merge_into_dev(runner: &SceneRunner) {
+    runner.exits_with(&["run", "--all", "--yes", "--plain", "--into", "dev"], 0);
 }
 
-fn one() -> Field {
-    Field::new(MOW, &[sown("1", &[], "")])
+fn one_phase() -> PlannedProject {
+    PlannedProject::new(MOW, &[one_task_phase("1", &[], "")])
 }
 
-/// A person has begun by hand, put it aside, and left the worktree on another branch.
-fn stash(play: &Play) {
-    let field = &play.field;
-    play.says(&["worktree", "create", "1"]);
-    field.write(".worktrees/p01/begun", "by hand\n");
-    play.says(&["worktree", "stash", "1"]);
-    field.git(&["-C", ".worktrees/p01", "checkout", "-q", "-b", "mine"]);
-    play.ends(&ALL, 0);
+/// A person starts the phase by hand, stashes the work and leaves the worktree on another branch.
+fn start_by_hand(runner: &SceneRunner) {
+    let project = &runner.project;
+    runner.run_as_person(&["worktree", "create", "1"]);
+    project.write(".worktrees/p01/begun", "by hand\n");
+    runner.run_as_person(&["worktree", "stash", "1"]);
+    project.git(&["-C", ".worktrees/p01", "checkout", "-q", "-b", "mine"]);
+    runner.exits_with(&ALL, 0);
 }
 
-/// Two plans that run side by side, the first with two tasks.
-fn beside() -> Field {
+/// Two plans that run in parallel. The first has two tasks.
+fn parallel_plans() -> PlannedProject {
     let first = plan(vec![task("echo 1 >> a"), task("echo 2 >> a").check("test -s a")]);
     let second = plan(vec![task("echo 1 >> b").check("test -s b")]);
     let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
-    Field::new(MOW, &[both])
+    PlannedProject::new(MOW, &[both])
 }
 
-/// Two plans side by side, of which the first does not pass its check before it rains.
-fn undone() -> Field {
+/// Two parallel plans. The check of the first fails until the file `rain` exists.
+fn failing_parallel_plan() -> PlannedProject {
     let first = plan(vec![task("cat ../../rain >> a || echo dust >> a").check("grep -q wet a")]);
     let second = plan(vec![task("echo 1 >> b")]);
     let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
-    Field::new(MOW, &[both])
+    PlannedProject::new(MOW, &[both])
 }
 
-fn undo(play: &Play) {
-    play.ends(&ALL, 1);
-    play.field.write("rain", "wet\n");
-    play.ends(&ALL, 0);
+fn fail_then_repeat(runner: &SceneRunner) {
+    runner.exits_with(&ALL, 1);
+    runner.project.write("rain", "wet\n");
+    runner.exits_with(&ALL, 0);
 }
 
-/// Two plans side by side, of which the first commits itself, and takes back what the second has.
-fn taken() -> Field {
+/// Two parallel plans. The agent of the first commits by itself and reverts the file of the second.
+fn reverting_parallel_plan() -> PlannedProject {
     let wait = "do test -d $MOW_WORKTREE || exit 1; sleep 0.01; done";
-    // The index has what is committed when mow is through with it.
+    // The index lists the file once mow has committed it.
     let has = "git ls-files --error-unmatch b >&- 2>&-";
     let takes =
         format!("{has} || {{ touch ../../ready; until {has}; {wait}; git rm -q --cached b; }}");
@@ -232,91 +252,105 @@ fn taken() -> Field {
     let first = plan(vec![task(&format!("{takes}\n{own}"))]);
     let second = plan(vec![task(&format!("until test -e ../../ready; {wait}\necho 1 >> b"))]);
     let both = phase("1", &[]).with(first.changes(&["a"])).with(second.changes(&["b"]));
-    Field::new(MOW, &[both])
+    PlannedProject::new(MOW, &[both])
 }
 
-fn two() -> Field {
-    let field = Field::new(MOW, &[sown("1", &[], ""), sown("2", &["1"], "")]);
+fn two_phases() -> PlannedProject {
+    let project =
+        PlannedProject::new(MOW, &[one_task_phase("1", &[], ""), one_task_phase("2", &["1"], "")]);
     let context = ".planning/phases/01-field-1/01-CONTEXT.md";
-    field.write(context, "# Phase 1\n\n<deferred>\n- A hedge\n</deferred>\n");
-    field
+    project.write(context, "# Phase 1\n\n<deferred>\n- A hedge\n</deferred>\n");
+    project
 }
 
-/// A phase is cancelled before it starts; what is over is cleared away.
-fn close(play: &Play) {
-    play.ends(&["run", "1", "--yes", "--plain"], 0);
-    play.says(&["worktree", "prune", "--yes"]);
-    play.says(&["close-shop", "--yes", "--force"]);
+/// Runs one of two phases, prunes its worktree and closes the unfinished run.
+fn close_shop(runner: &SceneRunner) {
+    runner.exits_with(&["run", "1", "--yes", "--plain"], 0);
+    runner.run_as_person(&["worktree", "prune", "--yes"]);
+    runner.run_as_person(&["close-shop", "--yes", "--force"]);
 }
 
-fn unheard() -> Field {
+fn silent_lead_project() -> PlannedProject {
     let config = "\"messages\": {\"ack_timeout_s\": 0}";
-    Field::on(MOW, &Soil { config, ..Soil::default() }, &[sown("1", &[], "meet 1")])
+    PlannedProject::with_options(
+        MOW,
+        &ProjectOptions { config, ..ProjectOptions::default() },
+        &[one_task_phase("1", &[], "meet 1")],
+    )
 }
 
-/// The lead is killed, and nobody hears its worker come to the end.
-fn go_on_alone(play: &Play) {
-    let field = &play.field;
-    let is_there = || field.sandbox.outside().join("sync/at-1").exists();
-    play.lead_until(&ALL, is_there).kill();
-    field.open("1");
-    let run = field.run_id();
-    field.until("the worker to come to its end", || marked(&run).is_empty().then_some(()));
-    play.ends(&ALL, 0);
+/// The lead is killed, and its worker finishes without one.
+fn finish_without_lead(runner: &SceneRunner) {
+    let project = &runner.project;
+    let is_there = || project.sandbox.outer_dir().join("sync/at-1").exists();
+    runner.start_lead_until(&ALL, is_there).kill();
+    project.release_point("1");
+    let run = project.run_id();
+    project.wait_for("the worker to come to its end", || {
+        processes_of_run(&run).is_empty().then_some(())
+    });
+    runner.exits_with(&ALL, 0);
 }
 
 /// A phase that is researched and planned while it waits for another one.
-fn ahead() -> Field {
+fn look_ahead_project() -> PlannedProject {
     let config = "\"multi_phase\": {\"lookahead\": \"plan\"}, \"roles\": {\
         \"researcher\": {\"command\": \"echo found > $MOW_RESEARCH_FILE\"}, \
         \"planner\": {\"command\": \"cp ../../plan.md $MOW_PHASE_DIR/02-01-PLAN.md\"}}";
-    let phases = [sown("1", &[], "meet 1"), phase("2", &["1"])];
-    let field = Field::on(MOW, &Soil::default(), &phases);
-    field.write(".planning/config.json", format!("{{{config}}}\n"));
+    let phases = [one_task_phase("1", &[], "meet 1"), phase("2", &["1"])];
+    let project = PlannedProject::with_options(MOW, &ProjectOptions::default(), &phases);
+    project.write(".planning/config.json", format!("{{{config}}}\n"));
     let planned = phase("2", &[]).with(plan(vec![task("echo 2 >> crop-2")]));
     let files = planned.files(Path::new("/nowhere"));
     let (_, text) = files.into_iter().find(|(path, _)| path.ends_with("-PLAN.md")).expect("a plan");
-    field.write("plan.md", text);
-    field.git(&["add", "--all"]);
-    field.git(&["commit", "-q", "-m", "Add what the planner copies"]);
-    field
+    project.write("plan.md", text);
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "-q", "-m", "Add what the planner copies"]);
+    project
 }
 
-/// The first phase is held back until the second one is done ahead.
-fn look_ahead(play: &Play) {
-    let field = &play.field;
+/// Holds the first phase until the look-ahead of the second is over.
+fn wait_for_look_ahead(runner: &SceneRunner) {
+    let project = &runner.project;
     let is_over = |event: &serde_json::Value| {
         let why = event["why"].as_str().unwrap_or_default();
-        why == "it is done ahead through plan" || why.starts_with("nothing came of looking ahead")
+        why == "it is done ahead through plan" || why.starts_with("the look-ahead failed")
     };
-    let is_there = || field.events().iter().any(is_over);
-    let lead = play.lead_until(&ALL, is_there);
-    field.open("1");
-    play.lead_ends(lead, &ALL, 0);
+    let is_there = || project.events().iter().any(is_over);
+    let lead = runner.start_lead_until(&ALL, is_there);
+    project.release_point("1");
+    runner.finish_lead(lead, &ALL, 0);
 }
 
-/// Two phases that an agent carries out; the first has two plans that run side by side.
-fn agents() -> Field {
+/// Two phases executed by an agent. The first has two parallel plans.
+fn agent_project() -> PlannedProject {
     let config = "\"agents\": {\"stub\": {\"protocol\": \"acp\", \"command\": \"sh\", \
         \"args\": [\"../../.git/agent\"]}}, \"roles\": {\
         \"plan-checker\": {\"agent\": \"stub\"}, \"executor\": {\"agent\": \"stub\"}}";
-    let sows = |file: &str| plan(vec![task("").check(&format!("test -s {file}"))]).changes(&[file]);
-    let phases =
-        [phase("1", &[]).with(sows("a")).with(sows("b")), phase("2", &["1"]).with(sows("c"))];
-    let field = Field::on(MOW, &Soil { config, ..Soil::default() }, &phases);
-    // Where git does not look for changes.
-    field.write(".git/agent", include_str!("agent.sh"));
-    field
+    let plan_writing =
+        |file: &str| plan(vec![task("").check(&format!("test -s {file}"))]).changes(&[file]);
+    let phases = [
+        phase("1", &[]).with(plan_writing("a")).with(plan_writing("b")),
+        phase("2", &["1"]).with(plan_writing("c")),
+    ];
+    let project = PlannedProject::with_options(
+        MOW,
+        &ProjectOptions { config, ..ProjectOptions::default() },
+        &phases,
+    );
+    // Git does not report changes below `.git`.
+    project.write(".git/agent", include_str!("agent.sh"));
+    project
 }
 
-/// The agent of a plan asks, first beside another and then alone; a person answers for good, and
-/// tells it something on behalf of the other phase.
-fn let_agents(play: &Play) {
-    play.ends(&ALL, 5);
-    play.says(&["peer", "send", "1", "Mind the hedge.", "--from", "2"]);
-    let asked = play.field.events().into_iter().filter(|event| event["event"] == "asked");
+/// The agent asks for permissions, first in parallel with another and then alone. A person answers
+/// `always`, and sends a peer message in the name of the other phase.
+fn answer_agents(runner: &SceneRunner) {
+    runner.exits_with(&ALL, 5);
+    runner.run_as_person(&["peer", "send", "1", "Mind the hedge.", "--from", "2"]);
+    let asked = runner.project.events().into_iter().filter(|event| event["event"] == "asked");
     for event in asked {
-        play.says(&["answer", &event["item"]["id"].to_string(), "always"]);
+        runner.run_as_person(&["answer", &event["item"]["id"].to_string(), "always"]);
     }
-    play.ends(&ALL, 0);
+    runner.exits_with(&ALL, 0);
 }
