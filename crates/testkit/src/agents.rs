@@ -1,7 +1,7 @@
-//! The real coding agents, and what makes each of them talk to a [`ScriptedLlm`] and to nobody else.
+//! Finds the installed coding agents and configures each to talk only to a [`ScriptedLlm`].
 //!
 //! `cargo xtask agents` installs them. A test that needs them fails where they are missing: a skipped
-//! agent would be one that nobody tested.
+//! agent would be untested.
 
 use std::env;
 use std::fs;
@@ -25,10 +25,10 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// Every one.
+    /// All agents.
     pub const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
 
-    /// How its program is called.
+    /// The name of the program.
     pub fn program(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -88,8 +88,8 @@ impl Agents {
         format!("{}:/usr/local/bin:/usr/bin:/bin", self.bin.display())
     }
 
-    /// What an agent must be told to talk to this server. Whatever it keeps goes below `home`, where
-    /// its settings are written. The lists of several agents can be given to one program.
+    /// Returns the variables that make an agent use this server, and writes its settings below `home`.
+    /// The variables of several agents can be combined for one program.
     pub fn environment(&self, agent: Agent, llm: &ScriptedLlm, home: &Path) -> Environment {
         let home = home.join(agent.program());
         fs::create_dir_all(&home).expect("directories can be made");
@@ -102,7 +102,7 @@ impl Agents {
         };
         let shared = [
             ("PATH", self.path()),
-            // Who wants to reach anything else asks the server, which refuses and notes it.
+            // Requests to other hosts go to the server as a proxy, which refuses and records them.
             ("HTTPS_PROXY", url.clone()),
             ("HTTP_PROXY", url.clone()),
             ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
@@ -117,7 +117,7 @@ fn claude(url: &str, home: &Path) -> Vec<(&'static str, String)> {
         ("ANTHROPIC_BASE_URL", url.to_owned()),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),
         ("CLAUDE_CONFIG_DIR", home.display().to_string()),
-        // A failure that is meant to last shall not take a minute.
+        // A permanent scripted failure should not be retried for a minute.
         ("CLAUDE_CODE_MAX_RETRIES", "2".to_owned()),
     ];
     let quiet = [
@@ -184,7 +184,7 @@ fn open_code(url: &str, home: &Path) -> Vec<(&'static str, String)> {
             "models": { "scripted": {} },
         } },
     });
-    // Else it would fetch this for plugins that nobody has.
+    // Without this, OpenCode downloads its plugin package.
     let folder = home.join("XDG_CONFIG_HOME/opencode");
     fs::create_dir_all(folder.join("node_modules")).expect("directories can be made");
     let lock = json!({ "packages": { "": { "dependencies": { "@opencode-ai/plugin": "*" } } } });

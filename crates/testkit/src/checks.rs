@@ -1,6 +1,6 @@
-//! What must hold whatever bytes a reader is given.
+//! Properties of the readers and editors that must hold for any input bytes.
 //!
-//! Each check takes the input of one fuzz target and panics when a promise is broken. The fuzz
+//! Each check takes the input of one fuzz target and panics when a property is violated. The fuzz
 //! targets call them with whatever a fuzzer comes up with, the tests with what fuzzers found before
 //! (`fuzz/corpus`) and with large hostile files. [`TARGETS`] is the whole list.
 
@@ -18,7 +18,7 @@ pub use json::{config, dashboard, manifest};
 pub use readers::{phase_files, plan, roadmap, summary, text};
 pub use rules::{depends, graph, phase_number};
 
-/// A check: it panics when a promise is broken.
+/// A check, which panics when a property is violated.
 pub type Check = fn(&[u8]);
 
 /// Every check by the name of its fuzz target.
@@ -43,28 +43,28 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("todo", todo),
 ];
 
-/// An input cut in two: what is to be written, then the file it goes into.
+/// A fuzz input in two parts: the value to write, and the file to edit.
 struct Input<'a> {
     value: String,
     file: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    /// Cuts at the first NUL; without one all is file.
+    /// Splits at the first NUL; without one, all bytes are the file.
     fn new(bytes: &'a [u8]) -> Self {
         let cut = bytes.iter().position(|byte| *byte == 0);
         let (value, file) = cut.map_or((&[][..], bytes), |at| (&bytes[..at], &bytes[at + 1..]));
         Self { value: String::from_utf8_lossy(value).into_owned(), file }
     }
 
-    /// Returns a value that no place gives a meaning to, so that it must read back as it is.
+    /// Returns a value without special characters, which must read back unchanged in every document.
     fn word(&self) -> String {
         let plain = |c: &char| c.is_alphanumeric() || matches!(c, '$' | '|' | '\\' | '/' | '.');
         let kept: String = self.value.chars().filter(plain).take(40).collect();
         format!("v{kept}w")
     }
 
-    /// Chooses one of some things by the value.
+    /// Returns an index below `count`, derived from the value.
     fn pick(&self, count: usize) -> usize {
         self.value.bytes().map(usize::from).sum::<usize>() % count.max(1)
     }

@@ -1,16 +1,17 @@
-//! What tests, fuzz targets and measurements share. Development only: nothing ships from here.
+//! Shared fixtures for tests, fuzz targets and benchmarks. Development only: nothing ships from here.
 //!
-//! [`sandbox`] makes a temporary project and [`call`] runs a program in it, the way a person or a
-//! script would, but with nothing of the machine's own settings around it; [`terminal`] gives it one
-//! to ask on; [`field`] is a planned repository to run; [`agents`] are real
-//! coding agents, and [`llm`] is what they talk to.
-//! [`checks`] is what must hold for any bytes.
+//! - [`sandbox`] creates a temporary project, and [`program_call`] runs a program in it without any
+//!   settings of this machine; [`terminal`] runs a program on a pseudo-terminal.
+//! - [`planned_project`] is a planned repository that mow can run for real.
+//! - [`agents`] are the real coding agents, and [`llm`] is the scripted model that they talk to.
+//! - [`checks`] are the properties that must hold for any input bytes.
+//! - [`seeded_rng`] gives reproducible random numbers.
 
 pub mod agents;
-pub mod call;
 pub mod checks;
-pub mod dice;
-pub mod field;
 pub mod llm;
+pub mod planned_project;
+pub mod program_call;
 pub mod sandbox;
+pub mod seeded_rng;
 pub mod terminal;

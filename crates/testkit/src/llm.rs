@@ -1,12 +1,12 @@
-//! A language model that says what a script says, on a port of this machine, for real coding agents.
+//! A scripted language model on a local port, for tests with real coding agents.
 //!
-//! One port speaks the four protocols that agents use. What it answers follows from the request alone:
-//! the script is named by the last `[[script:NAME]]` in what the user said, or found by what its
-//! [`Script::when`] asks for; the step is the number of assistant turns since. So many agents may share
-//! one server, and one that was killed and resumed goes on where it was. Only scripted failures are
-//! counted ([`Step::fails`]), and [`Step::hold`] stops a request until the test lets it go.
+//! One port speaks the four protocols that agents use. The answer depends on the request alone. The
+//! last `[[script:NAME]]` in the user's messages names the script, or [`Script::when`] selects it. The
+//! step is the number of assistant turns since. So many agents can share one server, and an agent that
+//! was killed and resumed continues where it was. Only scripted failures are counted ([`Step::fails`]),
+//! and [`Step::hold`] delays a request until the test releases it.
 //!
-//! It must never panic because of a request, nor answer one that a script does not fit as if it did.
+//! The server must never panic because of a request, nor answer a request that no script fits.
 
 mod anthropic;
 mod chat;
@@ -22,26 +22,26 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use server::State;
+use server::ServerState;
 
 pub use conversation::Protocol;
-pub use scripts::{Portable, Script, Step, Tool, Usage};
+pub use scripts::{Portable, Script, Step, TokenCounts, Tool};
 
-/// A running server. It ends with the value, and so do the connections to it.
+/// A running server. Dropping it ends the server and its connections.
 #[derive(Debug)]
 pub struct ScriptedLlm {
-    state: Arc<State>,
+    state: Arc<ServerState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 /// A request as the server understood it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What was spoken, by its path; `None` for requests that are no prompts.
+    /// The protocol, by the path; `None` for requests that are not prompts.
     pub protocol: Option<Protocol>,
-    /// `POST`, mostly.
+    /// The HTTP method; usually `POST`.
     pub method: String,
-    /// The path with its query. Without a `/` in front it is what a proxy was asked to reach.
+    /// The path with its query. Without a leading `/` it is the target of a proxy request.
     pub path: String,
     /// The script that answers it.
     pub script: Option<String>,
@@ -53,13 +53,13 @@ pub struct Request {
     pub tools: Vec<String>,
     /// The system prompt.
     pub system: String,
-    /// All that was said by the user, in order.
+    /// All texts of the user, in order.
     pub user: String,
-    /// What came of the tools, in order.
+    /// The results of the tools, in order.
     pub results: Vec<String>,
-    /// Whether there was a key or token.
+    /// Whether the request carried a key or token.
     pub has_auth: bool,
-    /// Why it was refused, if it was: a request that is malformed or that no script fits.
+    /// Why the server refused the request: it is malformed or no script fits. `None` when accepted.
     pub refused: Option<String>,
 }
 
@@ -70,12 +70,12 @@ impl ScriptedLlm {
         Self { state, accepting: Some(accepting) }
     }
 
-    /// Adds a script behind the others.
+    /// Appends a script.
     pub fn add(&self, script: Script) {
-        self.state.scene().scripts.push(script);
+        self.state.shared().scripts.push(script);
     }
 
-    /// Where it can be reached: `http://127.0.0.1:PORT`.
+    /// The base URL: `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port())
     }
@@ -85,34 +85,34 @@ impl ScriptedLlm {
         self.state.port
     }
 
-    /// Every request so far, as long as they were not too many.
+    /// All requests so far; only the last 4096 are kept.
     pub fn requests(&self) -> Vec<Request> {
-        self.state.scene().requests.iter().cloned().collect()
+        self.state.shared().requests.iter().cloned().collect()
     }
 
-    /// The requests, one a line, for messages.
+    /// The requests, one per line, for assertion messages.
     pub fn transcript(&self) -> String {
-        self.state.scene().transcript()
+        self.state.shared().transcript()
     }
 
-    /// Waits for a request, one of the past included; ends the test when there is none in time.
+    /// Waits for a request, including past ones; panics after the timeout.
     #[track_caller]
     pub fn wait_for(&self, wanted: impl Fn(&Request) -> bool, timeout: Duration) -> Request {
         let end = Instant::now() + timeout;
-        let mut scene = self.state.scene();
+        let mut shared = self.state.shared();
         loop {
-            if let Some(request) = scene.requests.iter().find(|request| wanted(request)) {
+            if let Some(request) = shared.requests.iter().find(|request| wanted(request)) {
                 return request.clone();
             }
             let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no such request in {timeout:?}; {}", scene.transcript());
-            scene = self.state.wait(scene, left);
+            assert!(!left.is_zero(), "no such request in {timeout:?}; {}", shared.transcript());
+            shared = self.state.wait(shared, left);
         }
     }
 
-    /// Answers the requests that are held by this name, now and from now on.
-    pub fn let_go(&self, name: &str) {
-        self.state.scene().let_go.insert(name.to_owned());
+    /// Answers all requests that are held under this name, now and in the future.
+    pub fn release(&self, name: &str) {
+        self.state.shared().released.insert(name.to_owned());
         self.state.changed.notify_all();
     }
 }

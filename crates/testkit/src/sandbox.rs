@@ -1,6 +1,6 @@
 //! A temporary project with a home directory of its own.
 //!
-//! It goes away with the value. Whatever cannot be set up ends the test with the reason.
+//! Dropping the value deletes it. A failed setup panics with the reason.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::call::{Call, clear};
+use crate::program_call::{ProgramCall, isolate_environment};
 
-/// A project to run a program in. Paths given to it are relative to the project's root.
+/// A temporary project to run a program in. Paths are relative to the project's root.
 #[derive(Debug)]
 pub struct Sandbox {
     dir: TempDir,
@@ -27,8 +27,8 @@ impl Sandbox {
         Self::within(&std::env::temp_dir(), program)
     }
 
-    /// Makes one in memory, where a system has room for files there: for tests about what many
-    /// processes do at once, not about how long a disk takes.
+    /// Creates a sandbox in `/dev/shm` where that exists: for tests of concurrent processes, not of
+    /// disk speed.
     pub fn in_memory(program: impl Into<PathBuf>) -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Self::within(memory, program) } else { Self::new(program) }
@@ -74,7 +74,7 @@ impl Sandbox {
         symlink(target, self.root.join(path)).expect("links can be made");
     }
 
-    /// Sets who may do what with a file.
+    /// Sets the mode of a file.
     pub fn set_mode(&self, path: &str, mode: u32) {
         let path = self.root.join(path);
         if mode & 0o111 != 0 && path.is_file() {
@@ -129,39 +129,39 @@ impl Sandbox {
     }
 
     /// Prepares a call of the program, in the root.
-    pub fn call<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Call {
-        Call::new(&self.program, &self.root, arguments)
+    pub fn call<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> ProgramCall {
+        ProgramCall::new(&self.program, &self.root, arguments)
     }
 
     /// Runs git in a directory and returns what it printed.
     pub fn git(&self, folder: &str, arguments: &[&str]) -> String {
-        let output = self.ask_git(folder, arguments);
+        let output = self.git_output(folder, arguments);
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "git {arguments:?}: {message}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Runs git in a directory, whatever comes of it.
-    pub fn ask_git(&self, folder: &str, arguments: &[&str]) -> Output {
+    /// Runs git in a directory; returns its output also when git fails.
+    pub fn git_output(&self, folder: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new("git");
-        clear(&mut command, &self.root);
-        for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "Test").env(format!("GIT_{who}_EMAIL"), "t@t");
+        isolate_environment(&mut command, &self.root);
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "Test").env(format!("GIT_{role}_EMAIL"), "t@t");
         }
         let output = command.args(arguments).current_dir(self.root.join(folder)).output();
         output.expect("git can be run")
     }
 
     /// The directory around project, home and temporary files.
-    pub fn outside(&self) -> &Path {
+    pub fn outer_dir(&self) -> &Path {
         self.dir.path()
     }
 }
 
 /// Makes a file executable that was just written.
 ///
-/// By another process, as a new file: while this one starts programs in other threads, each of them
-/// may for an instant hold what is open for writing here, and the system refuses to run that.
+/// Another process makes the copy. While this process forks in other threads, a child may briefly
+/// inherit a descriptor that is open for writing, and the system refuses to run such a file.
 pub fn make_executable(path: &Path) {
     let script = "cp -- \"$0\" \"$0~\" && chmod 755 \"$0~\" && mv -- \"$0~\" \"$0\"";
     let made = Command::new("sh").args(["-c", script]).arg(path).status();

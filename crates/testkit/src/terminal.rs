@@ -1,7 +1,7 @@
-//! A program on a terminal, and somebody who reads the screen and types.
+//! Runs a program on a pseudo-terminal, reads its screen and types input.
 //!
-//! Whoever waits for a text waits until it is there or the program has ended; a program that says
-//! nothing for too long ends the test.
+//! Waiting for a text ends when the text appears or the program exits. A program that prints nothing
+//! for too long fails the test.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,13 +14,13 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// After how much silence a program is taken for stuck.
+/// After how long without output the test fails.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// The columns and rows of the terminal.
 const SIZE: Winsize = Winsize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// A program and its screen.
+/// A program on a pseudo-terminal, and what it printed.
 #[derive(Debug)]
 pub struct Terminal {
     child: Child,
@@ -59,7 +59,7 @@ impl Terminal {
         Self { child, keyboard, printed, screen: String::new(), seen: 0 }
     }
 
-    /// The process of the program.
+    /// The process id of the program.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -81,7 +81,7 @@ impl Terminal {
         self.keyboard.write_all(text.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Waits for the end and returns it with all that was on the screen.
+    /// Waits for the exit; returns the status and everything printed.
     #[track_caller]
     pub fn end(mut self) -> (ExitStatus, String) {
         while self.read() {}

@@ -1,4 +1,4 @@
-//! Writes to one file again and again, as one of many processes that do so at once.
+//! Updates one file repeatedly; tests start many of these processes at once.
 //!
 //! `storm FILE NAME COUNT` adds the lines `- NAME-1` to `- NAME-COUNT` to a Markdown list, one
 //! update each, and prints a line's label once the update is acknowledged. `storm FILE NAME fill

@@ -1,12 +1,13 @@
 //! Checks of documents that are edited: what is written reads back, and the rest stays.
 
 use mow_core::phase::PhaseNumber;
+use mow_store::compat::milestones as shipped;
+use mow_store::compat::milestones::ShippedMilestone;
 use mow_store::frontmatter::{EditError, Value};
-use mow_store::milestones::Shipped;
-use mow_store::state::active::{self, RowChange};
-use mow_store::state::{sections, snapshot};
+use mow_store::state::active_phases::{self, ActivePhaseChange};
+use mow_store::state::{list_sections, snapshot};
 use mow_store::status::{PlanChange, Status};
-use mow_store::{frontmatter as front, milestones as shipped, requirements as required};
+use mow_store::{frontmatter as front, requirements as required};
 use mow_store::{status as statuses, todo as todos};
 use serde_json::Value as Json;
 
@@ -22,22 +23,22 @@ pub fn state(bytes: &[u8]) {
     if ends_in_half(file) {
         return;
     }
-    let rows = active::parse(file).unwrap_or_default();
+    let rows = active_phases::parse(file).unwrap_or_default();
     let numbers: Vec<_> =
         rows.iter().map(|row| &*row.phase).filter(|n| PhaseNumber::parse(n).is_some()).collect();
     let phase = numbers.get(input.pick(numbers.len() + 1)).copied().unwrap_or("7");
     for value in [&word, &input.value] {
-        let change = RowChange {
+        let change = ActivePhaseChange {
             status: Some(value),
             name: Some("Name"),
             last_update: NOW,
-            ..RowChange::default()
+            ..ActivePhaseChange::default()
         };
-        let Ok((new, _)) = active::update_row(file, phase, change) else { continue };
+        let Ok((new, _)) = active_phases::update_row(file, phase, change) else { continue };
         assert!(lost_lines(file, &new) <= 2, "{}", String::from_utf8_lossy(&new));
         if *value == word {
             let number = PhaseNumber::parse(phase);
-            let after = active::parse(&new).expect("the section was there");
+            let after = active_phases::parse(&new).expect("the section was there");
             let row = after.iter().find(|row| PhaseNumber::parse(&row.phase) == number);
             // A table may lack the column, or the one of phases, which then takes its place.
             let status = &row.expect("the row was written").status;
@@ -46,8 +47,8 @@ pub fn state(bytes: &[u8]) {
             assert!(after.len() == rows.len() || after.len() == rows.len() + 1);
         }
     }
-    sections::add_blocker(file, &input.value);
-    if let Some(new) = sections::add_blocker(file, &word) {
+    list_sections::add_blocker(file, &input.value);
+    if let Some(new) = list_sections::add_blocker(file, &word) {
         assert!(snapshot::parse(&new).blockers.contains(&word));
         assert!(lost_lines(file, &new) <= 1);
     }
@@ -151,7 +152,7 @@ pub fn frontmatter(bytes: &[u8]) {
         Err(EditError::BadKey { .. } | EditError::TooDeep { .. } | EditError::NotAMap { .. }) => {
             return;
         }
-        Err(EditError::WouldHarm { .. }) => {
+        Err(EditError::ChangesOtherKey { .. }) => {
             let holds = |byte: u8| input.file.contains(&byte);
             assert!(holds(b'&') && holds(b'*') || key.contains('.'));
             return;
@@ -204,7 +205,7 @@ pub fn milestones(bytes: &[u8]) {
     let input = Input::new(bytes);
     let before = shipped::parse(input.file);
     let accomplishments = [input.word().replace('\\', "")];
-    let entry = Shipped {
+    let entry = ShippedMilestone {
         version: "v9.9",
         name: "Name",
         date: "2026-01-02",
@@ -227,7 +228,7 @@ pub fn todo(bytes: &[u8]) {
     let input = Input::new(bytes);
     todos::parse(input.file);
     let word = input.word();
-    let Ok(new) = todos::add_line(input.file, "started", &word) else { return };
+    let Ok(new) = todos::set_key(input.file, "started", &word) else { return };
     assert_eq!(todos::parse(&new).started.as_deref(), Some(word.as_str()));
-    let _ = todos::add_line(input.file, "started", &input.value);
+    let _ = todos::set_key(input.file, "started", &input.value);
 }

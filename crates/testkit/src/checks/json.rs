@@ -1,7 +1,7 @@
 //! Checks of JSON files: an edit changes the value at its path and nothing else.
 
 use mow_store::config::{self as settings, Config};
-use mow_store::dashboard::{self as board, State};
+use mow_store::dashboard::{self as board, DashboardState};
 use mow_store::{json_edit, manifest as manifests, ndjson};
 use serde_json::{Map, Value, json};
 
@@ -71,13 +71,13 @@ pub fn manifest(bytes: &[u8]) {
 /// Logs and the dashboard: what is written reads back, lines that make no sense are passed over.
 pub fn dashboard(bytes: &[u8]) {
     let input = Input::new(bytes);
-    let mut state = State::parse(input.file);
-    for event in board::events(input.file) {
+    let mut state = DashboardState::parse(input.file);
+    for event in board::parse_events(input.file) {
         let line = event.line();
-        assert_eq!(board::events(line.as_bytes()), std::slice::from_ref(&event));
-        state.note(&event);
+        assert_eq!(board::parse_events(line.as_bytes()), std::slice::from_ref(&event));
+        state.record_event(&event);
     }
-    assert_eq!(State::parse(state.render().as_bytes()), state);
+    assert_eq!(DashboardState::parse(state.render().as_bytes()), state);
     board::pruned(input.file);
     let kept = ndjson::keep_last(input.file, 3);
     assert!(ndjson::line_count(&kept) <= 3 && input.file.len() >= kept.len());

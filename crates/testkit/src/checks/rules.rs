@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use mow_core::depends::{self as dependencies, Surroundings};
-use mow_core::graph::draw::{Label, Picture, State, Terminal};
+use mow_core::depends_on::{self as dependencies, DependencyContext};
+use mow_core::graph::draw::{GraphDrawing, NodeLabel, NodeState, TerminalFormat};
 use mow_core::graph::{Graph, GraphNode};
 use mow_core::phase::PhaseNumber;
 
@@ -35,8 +35,10 @@ pub fn depends(bytes: &[u8]) {
     let mut known: Vec<_> = (1..40).map(PhaseNumber::whole).collect();
     known.extend(["2.1", "3.1c", "36a", "9.05"].iter().filter_map(|text| PhaseNumber::parse(text)));
     let own = PhaseNumber::whole(12);
-    let found =
-        dependencies::parse(&text, Surroundings { own: &own, known: &known, peers: &known });
+    let found = dependencies::parse(
+        &text,
+        DependencyContext { phase: &own, block_phases: &known, milestone_phases: &known },
+    );
     assert!(found.is_sorted_by(|a, b| a < b), "{found:?}");
     assert!(!found.contains(&own));
 }
@@ -104,19 +106,19 @@ fn waves_are_in_order(graph: &Graph) {
 }
 
 fn drawings_hold_every_phase(graph: &Graph, width: usize) {
-    let picture = Picture::new(graph, |at| Label {
+    let picture = GraphDrawing::new(graph, |at| NodeLabel {
         number: graph.nodes()[at].number.to_string(),
         name: format!("Phase <b>&\"{at}"),
-        state: if graph.nodes()[at].done { State::Done } else { State::Ready },
+        state: if graph.nodes()[at].done { NodeState::Done } else { NodeState::Ready },
     });
     for ascii in [false, true] {
-        let lines = picture.terminal(&Terminal { width, ascii });
+        let lines = picture.terminal(&TerminalFormat { width, ascii });
         let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
         assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
         let named = lines.iter().filter(|line| line.contains("Phase")).count();
         assert_eq!(named, graph.nodes().len());
     }
-    picture.terminal(&Terminal { width: width - 40, ascii: true });
+    picture.terminal(&TerminalFormat { width: width - 40, ascii: true });
     assert_eq!(picture.svg().matches("<g class").count(), graph.nodes().len());
     assert!(!picture.svg().contains("<b>"));
     assert!(picture.mermaid().lines().count() >= graph.nodes().len());

@@ -1,47 +1,49 @@
-//! Anthropic's Messages, whole and as a stream: what Claude Code speaks.
+//! Parses and renders Anthropic's Messages API, complete and streamed, which Claude Code uses.
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Reply, Who, Wire, entries, list, pieces, text_of};
+use super::conversation::{
+    Conversation, ModelReply, ResponseBody, Speaker, content_text, entries, list, pieces,
+};
 
-/// What Claude Code puts in place of an answer that it was killed before. No model said it.
-const STAND_IN: &str = "No response requested.";
+/// The placeholder that Claude Code inserts for an answer that it was killed before. No model wrote it.
+const INTERRUPTED_PLACEHOLDER: &str = "No response requested.";
 
 pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
-    let mut talk = Conversation {
-        model: text_of(&body["model"]),
-        system: text_of(&body["system"]),
+    let mut conversation = Conversation {
+        model: content_text(&body["model"]),
+        system: content_text(&body["system"]),
         is_streamed: body["stream"] == true,
         ..Conversation::default()
     };
     for message in list(body, "messages")? {
         let content = &message["content"];
         match message["role"].as_str() {
-            Some("assistant") if text_of(content) == STAND_IN => {}
-            Some("assistant") => talk.add(Who::Assistant, text_of(content)),
-            Some("system") => talk.add_system(&text_of(content)),
-            Some("user") => add_user(&mut talk, content),
-            role => return Err(format!("nobody knows the role {role:?}")),
+            Some("assistant") if content_text(content) == INTERRUPTED_PLACEHOLDER => {}
+            Some("assistant") => conversation.add(Speaker::Assistant, content_text(content)),
+            Some("system") => conversation.add_system(&content_text(content)),
+            Some("user") => add_user(&mut conversation, content),
+            role => return Err(format!("unknown role {role:?}")),
         }
     }
     for tool in entries(body, "tools") {
-        talk.offer(&tool["name"], false);
+        conversation.add_tool(&tool["name"], false);
     }
-    Ok(talk)
+    Ok(conversation)
 }
 
-/// Results of tools come as parts of what the user says.
-fn add_user(talk: &mut Conversation, content: &Value) {
+/// Adds a user message; tool results are parts of user messages in this protocol.
+fn add_user(conversation: &mut Conversation, content: &Value) {
     let Some(parts) = content.as_array() else {
-        return talk.add(Who::User, text_of(content));
+        return conversation.add(Speaker::User, content_text(content));
     };
     for part in parts {
         let is_result = part["type"] == "tool_result";
-        talk.add(if is_result { Who::Tool } else { Who::User }, text_of(part));
+        conversation.add(if is_result { Speaker::Tool } else { Speaker::User }, content_text(part));
     }
 }
 
-pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
+pub(super) fn render(conversation: &Conversation, reply: &ModelReply) -> ResponseBody {
     let content = blocks(reply);
     let stop = if reply.calls.is_empty() { "end_turn" } else { "tool_use" };
     let usage = json!({
@@ -52,11 +54,11 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
     });
     let mut message = json!({
         "id": format!("msg_{}", reply.id), "type": "message", "role": "assistant",
-        "model": talk.model, "content": content, "stop_reason": stop, "stop_sequence": null,
+        "model": conversation.model, "content": content, "stop_reason": stop, "stop_sequence": null,
         "usage": usage,
     });
-    if !talk.is_streamed {
-        return Wire::Whole(message);
+    if !conversation.is_streamed {
+        return ResponseBody::Whole(message);
     }
     message["content"] = json!([]);
     message["stop_reason"] = Value::Null;
@@ -70,10 +72,10 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
     events
         .push(("message_delta", json!({ "type": "message_delta", "delta": end, "usage": usage })));
     events.push(("message_stop", json!({ "type": "message_stop" })));
-    Wire::Events(events)
+    ResponseBody::Events(events)
 }
 
-fn blocks(reply: &Reply) -> Vec<Value> {
+fn blocks(reply: &ModelReply) -> Vec<Value> {
     let mut blocks = Vec::new();
     if !reply.text.is_empty() {
         blocks.push(json!({ "type": "text", "text": reply.text }));

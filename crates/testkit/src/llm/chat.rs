@@ -1,32 +1,34 @@
-//! OpenAI's Chat Completions, whole and as a stream: what OpenCode and many others speak.
+//! Parses and renders OpenAI's Chat Completions API, complete and streamed, which OpenCode and others uses.
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Reply, Who, Wire, entries, list, pieces, text_of};
+use super::conversation::{
+    Conversation, ModelReply, ResponseBody, Speaker, content_text, entries, list, pieces,
+};
 
 pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
-    let mut talk = Conversation {
-        model: text_of(&body["model"]),
+    let mut conversation = Conversation {
+        model: content_text(&body["model"]),
         is_streamed: body["stream"] == true,
         ..Conversation::default()
     };
     for message in list(body, "messages")? {
-        let text = text_of(&message["content"]);
+        let text = content_text(&message["content"]);
         match message["role"].as_str() {
-            Some("user") => talk.add(Who::User, text),
-            Some("assistant") => talk.add(Who::Assistant, text),
-            Some("tool") => talk.add(Who::Tool, text),
-            Some("system" | "developer") => talk.add_system(&text),
-            role => return Err(format!("nobody knows the role {role:?}")),
+            Some("user") => conversation.add(Speaker::User, text),
+            Some("assistant") => conversation.add(Speaker::Assistant, text),
+            Some("tool") => conversation.add(Speaker::Tool, text),
+            Some("system" | "developer") => conversation.add_system(&text),
+            role => return Err(format!("unknown role {role:?}")),
         }
     }
     for tool in entries(body, "tools") {
-        talk.offer(&tool["function"]["name"], false);
+        conversation.add_tool(&tool["function"]["name"], false);
     }
-    Ok(talk)
+    Ok(conversation)
 }
 
-pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
+pub(super) fn render(conversation: &Conversation, reply: &ModelReply) -> ResponseBody {
     let calls = (0..).zip(&reply.calls).map(|(index, call): (usize, _)| {
         json!({
             "index": index, "id": format!("call_{}", call.id), "type": "function",
@@ -43,14 +45,14 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
         "total_tokens": input + usage.output,
         "prompt_tokens_details": { "cached_tokens": usage.cache_read },
     });
-    let head = json!({ "id": format!("chatcmpl-{}", reply.id), "created": 0, "model": talk.model });
-    if !talk.is_streamed {
+    let head = json!({ "id": format!("chatcmpl-{}", reply.id), "created": 0, "model": conversation.model });
+    if !conversation.is_streamed {
         let mut whole = head;
         let message = json!({ "role": "assistant", "content": reply.text, "tool_calls": calls });
         whole["object"] = json!("chat.completion");
         whole["choices"] = json!([{ "index": 0, "message": message, "finish_reason": finish }]);
         whole["usage"] = usage;
-        return Wire::Whole(whole);
+        return ResponseBody::Whole(whole);
     }
     let chunk = |delta: Value, finish: Option<&str>| {
         let mut chunk = head.clone();
@@ -66,10 +68,10 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
     last.1["usage"] = usage;
     events.push(last);
     events.push(("", json!("[DONE]")));
-    Wire::Events(events)
+    ResponseBody::Events(events)
 }
 
-/// A failure, as both protocols of OpenAI tell it.
+/// Returns an error in the format of both OpenAI protocols.
 pub(super) fn error(status: u16, code: Option<&str>, message: &str) -> Value {
     let (kind, usual) = match status {
         401 => ("invalid_request_error", "invalid_api_key"),

@@ -1,47 +1,50 @@
-//! Google's Gemini, whole and as a stream: what Gemini CLI speaks.
+//! Parses and renders Google's Gemini API, complete and streamed, which Gemini CLI uses.
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Reply, Who, Wire, entries, list, pieces, text_of};
+use super::conversation::{
+    Conversation, ModelReply, ResponseBody, Speaker, content_text, entries, list, pieces,
+};
 
-/// Reads a request; the path says which model is meant and how the answer is to come.
+/// Parses a request; the path names the model and whether the answer is streamed.
 pub(super) fn parse(path: &str, body: &Value) -> Result<Conversation, String> {
     let (model, method) =
         path.rsplit('/').next().and_then(|last| last.split_once(':')).unwrap_or_default();
-    let mut talk = Conversation {
+    let mut conversation = Conversation {
         model: model.to_owned(),
-        system: text_of(&body["systemInstruction"]),
+        system: content_text(&body["systemInstruction"]),
         is_streamed: method.starts_with("stream"),
         ..Conversation::default()
     };
     for content in list(body, "contents")? {
         match content["role"].as_str() {
-            Some("model") => talk.add(Who::Assistant, text_of(content)),
-            Some("user") | None => add_user(&mut talk, content),
-            role => return Err(format!("nobody knows the role {role:?}")),
+            Some("model") => conversation.add(Speaker::Assistant, content_text(content)),
+            Some("user") | None => add_user(&mut conversation, content),
+            role => return Err(format!("unknown role {role:?}")),
         }
     }
     for tool in entries(body, "tools") {
-        entries(tool, "functionDeclarations").for_each(|tool| talk.offer(&tool["name"], false));
+        entries(tool, "functionDeclarations")
+            .for_each(|tool| conversation.add_tool(&tool["name"], false));
     }
-    Ok(talk)
+    Ok(conversation)
 }
 
-/// Results of tools come as parts of what the user says.
-fn add_user(talk: &mut Conversation, content: &Value) {
+/// Adds a user message; tool results are parts of user messages in this protocol.
+fn add_user(conversation: &mut Conversation, content: &Value) {
     for part in entries(content, "parts") {
         match part.get("functionResponse") {
             Some(result) => {
                 let response = &result["response"];
-                let output = response.get("output").map(text_of);
-                talk.add(Who::Tool, output.unwrap_or_else(|| response.to_string()));
+                let output = response.get("output").map(content_text);
+                conversation.add(Speaker::Tool, output.unwrap_or_else(|| response.to_string()));
             }
-            None => talk.add(Who::User, text_of(part)),
+            None => conversation.add(Speaker::User, content_text(part)),
         }
     }
 }
 
-pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
+pub(super) fn render(conversation: &Conversation, reply: &ModelReply) -> ResponseBody {
     let calls = reply.calls.iter().map(|call| {
         let id = format!("fc_{}", call.id);
         json!({ "functionCall": { "id": id, "name": call.name, "args": call.input } })
@@ -53,15 +56,15 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
         let content = json!({ "role": "model", "parts": parts });
         let mut whole = json!({
             "candidates": [{ "content": content, "finishReason": finish, "index": 0 }],
-            "modelVersion": talk.model, "responseId": reply.id,
+            "modelVersion": conversation.model, "responseId": reply.id,
         });
         if is_end {
             whole["usageMetadata"] = usage(reply);
         }
         whole
     };
-    if !talk.is_streamed {
-        return Wire::Whole(whole(&parts, true));
+    if !conversation.is_streamed {
+        return ResponseBody::Whole(whole(&parts, true));
     }
     let (last, others) = parts
         .split_last()
@@ -69,10 +72,10 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
     let mut events: Vec<_> =
         others.iter().map(|part| ("", whole(std::slice::from_ref(part), false))).collect();
     events.push(("", whole(last, true)));
-    Wire::Events(events)
+    ResponseBody::Events(events)
 }
 
-fn usage(reply: &Reply) -> Value {
+fn usage(reply: &ModelReply) -> Value {
     let usage = &reply.usage;
     let input = usage.input + usage.cache_read;
     json!({

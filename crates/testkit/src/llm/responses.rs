@@ -1,55 +1,60 @@
-//! OpenAI's Responses, whole and as a stream: what Codex speaks.
+//! Parses and renders OpenAI's Responses API, complete and streamed, which Codex uses.
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Reply, ToolCall, Who, Wire, entries, pieces, text_of};
+use super::conversation::{
+    Conversation, ModelReply, ResponseBody, Speaker, ToolCall, content_text, entries, pieces,
+};
 
 pub(super) fn parse(body: &Value) -> Result<Conversation, String> {
-    let mut talk = Conversation {
-        model: text_of(&body["model"]),
-        system: text_of(&body["instructions"]),
+    let mut conversation = Conversation {
+        model: content_text(&body["model"]),
+        system: content_text(&body["instructions"]),
         is_streamed: body["stream"] == true,
         ..Conversation::default()
     };
     match &body["input"] {
-        Value::String(text) => talk.add(Who::User, text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| add_item(&mut talk, item)),
+        Value::String(text) => conversation.add(Speaker::User, text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| add_item(&mut conversation, item)),
         _ => return Err("`input` must be a text or a list".to_owned()),
     }
-    add_offers(&mut talk, body);
-    Ok(talk)
+    add_offers(&mut conversation, body);
+    Ok(conversation)
 }
 
-fn add_offers(talk: &mut Conversation, holder: &Value) {
+fn add_offers(conversation: &mut Conversation, holder: &Value) {
     for tool in entries(holder, "tools") {
         match tool["name"].as_str().filter(|_| tool["type"] == "namespace") {
-            Some(space) => entries(tool, "tools").for_each(|tool| talk.offer_in(space, tool)),
-            None => talk.offer(&tool["name"], tool["type"] == "custom"),
+            Some(space) => entries(tool, "tools")
+                .for_each(|tool| conversation.add_namespaced_tool(space, tool)),
+            None => conversation.add_tool(&tool["name"], tool["type"] == "custom"),
         }
     }
 }
 
-fn add_item(talk: &mut Conversation, item: &Value) {
-    let text = text_of(&item["content"]);
+fn add_item(conversation: &mut Conversation, item: &Value) {
+    let text = content_text(&item["content"]);
     match (item["type"].as_str().unwrap_or("message"), item["role"].as_str()) {
-        ("message", Some("user")) => talk.add(Who::User, text),
-        ("message", Some("assistant")) => talk.add(Who::Assistant, text),
-        ("message", _) => talk.add_system(&text),
-        // Some models are offered their tools as part of the conversation.
-        ("additional_tools", _) => add_offers(talk, item),
-        (kind, _) if kind.ends_with("_call") => talk.add(Who::Assistant, String::new()),
-        (kind, _) if kind.ends_with("_output") => talk.add(Who::Tool, text_of(&item["output"])),
+        ("message", Some("user")) => conversation.add(Speaker::User, text),
+        ("message", Some("assistant")) => conversation.add(Speaker::Assistant, text),
+        ("message", _) => conversation.add_system(&text),
+        // Some models get their tools as part of the conversation.
+        ("additional_tools", _) => add_offers(conversation, item),
+        (kind, _) if kind.ends_with("_call") => conversation.add(Speaker::Assistant, String::new()),
+        (kind, _) if kind.ends_with("_output") => {
+            conversation.add(Speaker::Tool, content_text(&item["output"]));
+        }
         _ => {}
     }
 }
 
-pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
+pub(super) fn render(conversation: &Conversation, reply: &ModelReply) -> ResponseBody {
     let items = items(reply);
     let usage = &reply.usage;
     let input = usage.input + usage.cache_read;
     let mut response = json!({
         "id": format!("resp_{}", reply.id), "object": "response", "created_at": 0,
-        "model": talk.model, "status": "completed", "output": items,
+        "model": conversation.model, "status": "completed", "output": items,
         "usage": {
             "input_tokens": input,
             "input_tokens_details": { "cached_tokens": usage.cache_read },
@@ -58,8 +63,8 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
             "total_tokens": input + usage.output,
         },
     });
-    if !talk.is_streamed {
-        return Wire::Whole(response);
+    if !conversation.is_streamed {
+        return ResponseBody::Whole(response);
     }
     let completed = json!({ "type": "response.completed", "response": response });
     response["status"] = json!("in_progress");
@@ -71,10 +76,10 @@ pub(super) fn render(talk: &Conversation, reply: &Reply) -> Wire {
         add_events(&mut events, index, item);
     }
     events.push(("response.completed", completed));
-    Wire::Events(events)
+    ResponseBody::Events(events)
 }
 
-fn items(reply: &Reply) -> Vec<Value> {
+fn items(reply: &ModelReply) -> Vec<Value> {
     let mut items = Vec::new();
     if !reply.text.is_empty() {
         let part = json!({ "type": "output_text", "text": reply.text, "annotations": [] });

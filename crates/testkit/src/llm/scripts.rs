@@ -1,7 +1,7 @@
-//! What a script is, and which step of which script answers a conversation.
+//! Defines scripts and chooses the step that answers a conversation.
 //!
-//! Scripts are made in Rust or read from JSON, where every field but the names may be left out. Choosing
-//! looks at nothing but the conversation.
+//! Scripts are built in Rust or parsed from JSON, where every field is optional except tool names. The
+//! choice depends on nothing but the conversation.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,88 +10,88 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::conversation::{Conversation, Who};
+use super::conversation::{Conversation, Speaker};
 
-/// What a model says in a conversation, turn by turn. Behind the last step it only says "done".
+/// The turns of a model in a conversation. After the last step the model answers "done".
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
-    /// What `[[script:NAME]]` names. Several may have it, with different [`Script::when`]s.
+    /// The name in `[[script:NAME]]`. Several scripts may share it, with different [`Script::when`]s.
     pub name: String,
-    /// Texts that the system prompt or what the user said first must hold, all of them. Without a
-    /// marker the first script is taken whose texts are there; one that asks for none needs a marker.
+    /// Texts that the system prompt or the first user messages must all contain. Without a marker the
+    /// first matching script answers; a script without such texts needs a marker.
     pub when: Vec<String>,
-    /// Whether it also answers requests that offer no tools. Agents send such on the side, for titles.
+    /// Whether the script also answers requests without tools, which agents send for titles.
     pub toolless: bool,
     /// The turns.
     pub steps: Vec<Step>,
 }
 
-/// One turn of the model. In its strings `${k}` is `v` when the user said `[[k=v]]`, and
-/// `${last_tool_result}` is what came of the last tool.
+/// One turn of the model. In its strings `${k}` becomes `v` when the user wrote `[[k=v]]`, and
+/// `${last_tool_result}` becomes the result of the last tool.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Step {
-    /// What it says.
+    /// The text of the turn.
     pub text: String,
-    /// What it calls.
+    /// The tool calls of the turn.
     pub tools: Vec<Tool>,
-    /// How long it thinks; a minute at most.
+    /// The delay before the answer in milliseconds; at most three minutes.
     pub delay_ms: u64,
-    /// Answers with this HTTP status.
+    /// Fails with this HTTP status.
     pub status: Option<u16>,
-    /// How often it fails or is cut before it answers; without end when there is no number. Counted
-    /// for all conversations together.
+    /// How often the step fails or drops the connection before it answers; `None` means always.
+    /// Counted for all conversations together.
     pub times: Option<u32>,
-    /// The seconds of the header `Retry-After`.
+    /// The value of the header `Retry-After`, in seconds.
     pub retry_after: Option<u32>,
-    /// The protocol's name for the failure, in place of the usual one.
+    /// The protocol's error code, instead of the usual one.
     pub code: Option<String>,
-    /// What the failure says, in place of the usual.
+    /// The error message, instead of the usual one.
     pub message: Option<String>,
-    /// Cuts the connection in the middle of the answer.
+    /// Drops the connection in the middle of the answer.
     pub drop: bool,
-    /// What the turn cost.
-    pub usage: Usage,
-    /// Answers only after [`super::ScriptedLlm::let_go`] of this name. A minute later it fails.
+    /// The token counts to report.
+    pub usage: TokenCounts,
+    /// Answers only after [`super::ScriptedLlm::let_go`] of this name. Fails after three minutes.
     pub hold: Option<String>,
 }
 
-/// Tokens of one turn.
+/// Token counts of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Usage {
-    /// Read, without what was cached.
+pub struct TokenCounts {
+    /// Input tokens, without cache reads.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
-    /// Read from the cache.
+    /// Input tokens read from the cache.
     pub cache_read: u64,
 }
 
-impl Default for Usage {
+impl Default for TokenCounts {
     fn default() -> Self {
         Self { input: 100, output: 20, cache_read: 0 }
     }
 }
 
-/// A call of a tool.
+/// A tool call in a script.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Tool {
-    /// In the words of whichever agent asks.
+    /// A call that is translated into the agent's own tool.
     Portable(Portable),
-    /// By this very name, offered or not.
+    /// A call by exactly this name, offered or not.
     Named {
-        /// The tool.
+        /// The name of the tool.
         name: String,
         /// What it is given.
         #[serde(default)]
         input: Value,
     },
-    /// The first of these that is offered.
+    /// A call of the first of these tools that the agent offers.
     FirstOf {
-        /// The tools.
+        /// The names of the tools.
         names: Vec<String>,
         /// What it is given.
         #[serde(default)]
@@ -99,7 +99,7 @@ pub enum Tool {
     },
 }
 
-/// What every agent can do, each by a tool of its own.
+/// An action that every agent has a tool for.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Portable {
@@ -110,9 +110,9 @@ pub enum Portable {
     },
     /// Writes a file.
     Write {
-        /// Where.
+        /// The path of the file.
         path: String,
-        /// All of it.
+        /// The whole content.
         content: String,
     },
     /// Asks the user to choose.
@@ -125,20 +125,20 @@ pub enum Portable {
 }
 
 impl Script {
-    /// Begins a script.
+    /// Creates an empty script.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Reads a script.
+    /// Parses a script from JSON.
     ///
     /// # Errors
-    /// When the text is no script, with where.
+    /// Fails when the text is not a script; the error names the position.
     pub fn parse_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    /// Asks for a text in the system prompt or in what the user said first.
+    /// Requires a text in the system prompt or in the first user messages.
     #[must_use]
     pub fn when(mut self, text: &str) -> Self {
         self.when.push(text.to_owned());
@@ -152,7 +152,7 @@ impl Script {
         self
     }
 
-    /// Adds a turn that says something and ends the work.
+    /// Adds a turn of text without tools, which ends the agent's work.
     #[must_use]
     pub fn says(self, text: &str) -> Self {
         self.step(Step::text(text))
@@ -212,14 +212,14 @@ impl Step {
         self
     }
 
-    /// Waits for the test before it answers.
+    /// Holds the answer until the test releases this name.
     #[must_use]
     pub fn hold(mut self, name: &str) -> Self {
         self.hold = Some(name.to_owned());
         self
     }
 
-    /// Cuts the connection in the middle of the answer, this often or always.
+    /// Drops the connection in the middle of the answer, this often or always.
     #[must_use]
     pub fn drops(mut self, times: impl Into<Option<u32>>) -> Self {
         self.drop = true;
@@ -227,9 +227,9 @@ impl Step {
         self
     }
 
-    /// Says what the turn cost.
+    /// Sets the token counts.
     #[must_use]
-    pub fn usage(mut self, usage: Usage) -> Self {
+    pub fn usage(mut self, usage: TokenCounts) -> Self {
         self.usage = usage;
         self
     }
@@ -237,7 +237,7 @@ impl Step {
 
 /// The step that answers a conversation.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct ChosenStep {
     pub(super) script: String,
     pub(super) number: usize,
     pub(super) step: Step,
@@ -251,18 +251,24 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is sound")
 }
 
-/// Finds the step that answers; `None` when no script is meant.
+/// Chooses the step that answers; returns `None` when no script applies.
 ///
 /// # Errors
-/// When a marker names a script that does not exist.
-pub(super) fn choose(scripts: &[Script], talk: &Conversation) -> Result<Option<Chosen>, String> {
+/// Fails when a marker names a script that does not exist.
+pub(super) fn choose(
+    scripts: &[Script],
+    conversation: &Conversation,
+) -> Result<Option<ChosenStep>, String> {
     let is_marked = |text: &str| MARKER.is_match(text);
-    let at = talk.turns.iter().rposition(|turn| turn.who == Who::User && is_marked(&turn.text));
+    let at = conversation
+        .turns
+        .iter()
+        .rposition(|turn| turn.speaker == Speaker::User && is_marked(&turn.text));
     let name = at.and_then(|at| {
-        let last = MARKER.captures_iter(&talk.turns[at].text).last();
+        let last = MARKER.captures_iter(&conversation.turns[at].text).last();
         last.map(|found| found[1].to_owned())
     });
-    let opening = opening(talk);
+    let opening = opening(conversation);
     let script = match &name {
         Some(name) => scripts.iter().find(|script| script.name == *name && script.fits(&opening)),
         None => scripts.iter().find(|script| !script.when.is_empty() && script.fits(&opening)),
@@ -273,41 +279,41 @@ pub(super) fn choose(scripts: &[Script], talk: &Conversation) -> Result<Option<C
             None => Ok(None),
         };
     };
-    if talk.offers.is_empty() && !script.toolless {
+    if conversation.offered_tools.is_empty() && !script.toolless {
         return Ok(None);
     }
-    let number = assistant_turns(talk, at.map_or(0, |at| at + 1));
-    let step = fill(&script.turn(number), talk)?;
-    Ok(Some(Chosen { script: script.name.clone(), number, step }))
+    let number = assistant_turns(conversation, at.map_or(0, |at| at + 1));
+    let step = fill(&script.turn(number), conversation)?;
+    Ok(Some(ChosenStep { script: script.name.clone(), number, step }))
 }
 
-/// The system prompt and what the user said before the model said anything.
-fn opening(talk: &Conversation) -> String {
-    let first = talk.turns.iter().take_while(|turn| turn.who != Who::Assistant);
-    let said = first.filter(|turn| turn.who == Who::User).map(|turn| turn.text.as_str());
-    [talk.system.as_str()].into_iter().chain(said).collect::<Vec<_>>().join("\n")
+/// The system prompt and the user's messages before the first answer of the model.
+fn opening(conversation: &Conversation) -> String {
+    let first = conversation.turns.iter().take_while(|turn| turn.speaker != Speaker::Assistant);
+    let prompt = first.filter(|turn| turn.speaker == Speaker::User).map(|turn| turn.text.as_str());
+    [conversation.system.as_str()].into_iter().chain(prompt).collect::<Vec<_>>().join("\n")
 }
 
-/// Counts the turns of the model. What it said and what it called is one turn, even where a protocol
-/// has an entry for each.
-fn assistant_turns(talk: &Conversation, from: usize) -> usize {
+/// Counts the turns of the model. Text and tool calls of one answer are one turn, even where a
+/// protocol has an entry for each.
+fn assistant_turns(conversation: &Conversation, from: usize) -> usize {
     let mut turns = 0;
-    let mut before = Who::User;
-    for turn in &talk.turns[from..] {
-        turns += usize::from(turn.who == Who::Assistant && before != Who::Assistant);
-        before = turn.who;
+    let mut before = Speaker::User;
+    for turn in &conversation.turns[from..] {
+        turns += usize::from(turn.speaker == Speaker::Assistant && before != Speaker::Assistant);
+        before = turn.speaker;
     }
     turns
 }
 
-fn fill(step: &Step, talk: &Conversation) -> Result<Step, String> {
+fn fill(step: &Step, conversation: &Conversation) -> Result<Step, String> {
     let mut values = HashMap::new();
-    for text in talk.said_by(Who::User) {
+    for text in conversation.texts_by(Speaker::User) {
         for setting in SETTING.captures_iter(text) {
             values.insert(setting[1].to_owned(), setting[2].to_owned());
         }
     }
-    if let Some(result) = talk.said_by(Who::Tool).next_back() {
+    if let Some(result) = conversation.texts_by(Speaker::Tool).next_back() {
         values.insert("last_tool_result".to_owned(), result.to_owned());
     }
     let broken = |error: serde_json::Error| format!("a step cannot be filled in: {error}");
@@ -316,7 +322,7 @@ fn fill(step: &Step, talk: &Conversation) -> Result<Step, String> {
     serde_json::from_value(value).map_err(broken)
 }
 
-/// Fills in what is known; the shell has variables of its own.
+/// Replaces known variables; unknown ones stay, because they may be shell variables.
 fn fill_strings(value: &mut Value, values: &HashMap<String, String>) {
     match value {
         Value::String(text) => {

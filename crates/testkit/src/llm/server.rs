@@ -1,6 +1,6 @@
-//! The threads behind the port: takes requests, notes them, answers as the scripts say.
+//! The server threads: accept connections, record requests, answer them as the scripts say.
 //!
-//! Everything has a bound: connections, their silence, what is noted, how long something is held.
+//! Everything is limited: connections, idle time, recorded requests, and how long an answer is held.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -12,42 +12,42 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Protocol, Reply, Who, Wire};
-use super::http::{self, Content, Incoming, Outgoing, Unread};
-use super::scripts::{self, Chosen, Script, Step};
+use super::conversation::{Conversation, ModelReply, Protocol, ResponseBody, Speaker};
+use super::http::{self, Content, HttpRequest, HttpResponse, RequestError};
+use super::scripts::{self, ChosenStep, Script, Step};
 use super::{Request, anthropic, chat, gemini, responses, tools};
 
 const CONNECTIONS_MAX: usize = 256;
 const REQUESTS_MAX: usize = 4096;
 const SILENCE_MAX: Duration = Duration::from_secs(240);
-/// The longest that an answer is held back.
+/// The longest time that an answer is held or delayed.
 const HOLD_MAX: Duration = Duration::from_secs(180);
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ServerState {
     pub(super) port: u16,
-    scene: Mutex<Scene>,
-    /// Something in the scene is different.
+    shared: Mutex<SharedState>,
+    /// Notified when the shared state changes.
     pub(super) changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct SharedState {
     pub(super) scripts: Vec<Script>,
     /// The last requests, in order.
     pub(super) requests: VecDeque<Request>,
-    /// The names that hold nothing any more.
-    pub(super) let_go: BTreeSet<String>,
-    /// How often each step of a script failed on purpose.
+    /// Names whose requests are no longer held.
+    pub(super) released: BTreeSet<String>,
+    /// How often each step failed on purpose, by script and step number.
     failures: BTreeMap<(String, usize), u32>,
     connections: BTreeMap<u64, TcpStream>,
-    /// Connections and replies so far.
+    /// Counts connections and replies, for unique numbers.
     count: u64,
     is_closing: bool,
 }
 
-impl Scene {
-    /// The requests, one a line.
+impl SharedState {
+    /// The requests, one per line.
     pub(super) fn transcript(&self) -> String {
         let mut lines = format!("there were {} requests:\n", self.requests.len());
         for request in &self.requests {
@@ -60,94 +60,94 @@ impl Scene {
     }
 }
 
-impl State {
-    pub(super) fn scene(&self) -> MutexGuard<'_, Scene> {
-        self.scene.lock().unwrap_or_else(PoisonError::into_inner)
+impl ServerState {
+    pub(super) fn shared(&self) -> MutexGuard<'_, SharedState> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn wait<'a>(
         &self,
-        scene: MutexGuard<'a, Scene>,
+        shared: MutexGuard<'a, SharedState>,
         at_most: Duration,
-    ) -> MutexGuard<'a, Scene> {
-        self.changed.wait_timeout(scene, at_most).unwrap_or_else(PoisonError::into_inner).0
+    ) -> MutexGuard<'a, SharedState> {
+        self.changed.wait_timeout(shared, at_most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits until something holds, a time is over or the server ends; tells whether it holds.
-    fn wait_until(&self, at_most: Duration, holds: impl Fn(&Scene) -> bool) -> bool {
+    /// Waits until a condition holds, the time is over or the server ends; returns whether it holds.
+    fn wait_until(&self, at_most: Duration, holds: impl Fn(&SharedState) -> bool) -> bool {
         let end = Instant::now() + at_most;
-        let mut scene = self.scene();
+        let mut shared = self.shared();
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if holds(&scene) || left.is_zero() || scene.is_closing {
-                return holds(&scene);
+            if holds(&shared) || left.is_zero() || shared.is_closing {
+                return holds(&shared);
             }
-            scene = self.wait(scene, left);
+            shared = self.wait(shared, left);
         }
     }
 
     /// Ends all threads of the server.
     pub(super) fn close(&self) {
-        let mut scene = self.scene();
-        scene.is_closing = true;
-        for stream in scene.connections.values() {
+        let mut shared = self.shared();
+        shared.is_closing = true;
+        for stream in shared.connections.values() {
             stream.shutdown(Shutdown::Both).ok();
         }
-        drop(scene);
+        drop(shared);
         self.changed.notify_all();
-        // Whoever accepts connections waits for one.
+        // The accepting thread blocks until a connection arrives.
         TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok();
     }
 
-    fn note(&self, request: Request) {
-        let mut scene = self.scene();
-        if scene.requests.len() == REQUESTS_MAX {
-            scene.requests.pop_front();
+    fn record(&self, request: Request) {
+        let mut shared = self.shared();
+        if shared.requests.len() == REQUESTS_MAX {
+            shared.requests.pop_front();
         }
-        scene.requests.push_back(request);
-        drop(scene);
+        shared.requests.push_back(request);
+        drop(shared);
         self.changed.notify_all();
     }
 }
 
-pub(super) fn start(scripts: Vec<Script>) -> (Arc<State>, JoinHandle<()>) {
+pub(super) fn start(scripts: Vec<Script>) -> (Arc<ServerState>, JoinHandle<()>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there is a free port");
     let port = listener.local_addr().expect("it was just bound").port();
-    let scene = Mutex::new(Scene { scripts, ..Scene::default() });
-    let state = Arc::new(State { port, scene, changed: Condvar::new() });
+    let shared = Mutex::new(SharedState { scripts, ..SharedState::default() });
+    let state = Arc::new(ServerState { port, shared, changed: Condvar::new() });
     let accepting = Arc::clone(&state);
     (state, thread::spawn(move || accept(&listener, &accepting)))
 }
 
-fn accept(listener: &TcpListener, state: &Arc<State>) {
+fn accept(listener: &TcpListener, state: &Arc<ServerState>) {
     for stream in listener.incoming() {
-        let mut scene = state.scene();
-        if scene.is_closing {
+        let mut shared = state.shared();
+        if shared.is_closing {
             return;
         }
         let Ok((stream, other)) = stream.and_then(|stream| Ok((stream.try_clone()?, stream)))
         else {
             continue;
         };
-        // One too many is simply closed.
-        if scene.connections.len() == CONNECTIONS_MAX {
+        // A connection beyond the limit is closed without an answer.
+        if shared.connections.len() == CONNECTIONS_MAX {
             continue;
         }
-        scene.count += 1;
-        let number = scene.count;
-        scene.connections.insert(number, other);
-        drop(scene);
+        shared.count += 1;
+        let number = shared.count;
+        shared.connections.insert(number, other);
+        drop(shared);
         let state = Arc::clone(state);
         thread::spawn(move || {
             serve(&stream, &state);
             stream.shutdown(Shutdown::Both).ok();
-            state.scene().connections.remove(&number);
+            state.shared().connections.remove(&number);
         });
     }
 }
 
-/// Answers one request after the other.
-fn serve(stream: &TcpStream, state: &State) {
+/// Answers the requests of one connection, one after the other.
+fn serve(stream: &TcpStream, state: &ServerState) {
     let limits = stream
         .set_read_timeout(Some(SILENCE_MAX))
         .and_then(|()| stream.set_write_timeout(Some(SILENCE_MAX)))
@@ -159,8 +159,8 @@ fn serve(stream: &TcpStream, state: &State) {
     loop {
         let (answer, is_last) = match http::read(&mut reader) {
             Ok(incoming) => (answer(state, &incoming), incoming.wants_close()),
-            Err(Unread::Refused(status, why)) => (refusal(None, status, why), true),
-            Err(Unread::Gone) => return,
+            Err(RequestError::Refused(status, why)) => (refusal(None, status, why), true),
+            Err(RequestError::Gone) => return,
         };
         let mut writer = stream;
         if !http::write(&mut writer, &answer).is_ok_and(|is_whole| is_whole && !is_last) {
@@ -169,7 +169,7 @@ fn serve(stream: &TcpStream, state: &State) {
     }
 }
 
-fn answer(state: &State, incoming: &Incoming) -> Outgoing {
+fn answer(state: &ServerState, incoming: &HttpRequest) -> HttpResponse {
     let path = incoming.path();
     let protocol = protocol(&incoming.method, path);
     let mut request = Request {
@@ -187,24 +187,24 @@ fn answer(state: &State, incoming: &Incoming) -> Outgoing {
         refused: None,
     };
     let Some(protocol) = protocol else {
-        state.note(request);
-        return side_answer(incoming);
+        state.record(request);
+        return answer_side_request(incoming);
     };
-    match understand(state, protocol, incoming, &mut request) {
-        Ok((talk, chosen)) => {
-            state.note(request);
-            perform(state, protocol, &talk, chosen)
+    match read_prompt(state, protocol, incoming, &mut request) {
+        Ok((conversation, chosen)) => {
+            state.record(request);
+            perform_step(state, protocol, &conversation, chosen)
         }
         Err(why) => {
             let answer = refusal(Some(protocol), 400, &why);
             request.refused = Some(why);
-            state.note(request);
+            state.record(request);
             answer
         }
     }
 }
 
-/// What is spoken, for requests that want a model to say something.
+/// Returns the protocol of a prompt; `None` for other requests.
 fn protocol(method: &str, path: &str) -> Option<Protocol> {
     let is = |end: &str| method == "POST" && path.starts_with('/') && path.ends_with(end);
     if is("/messages") {
@@ -220,33 +220,34 @@ fn protocol(method: &str, path: &str) -> Option<Protocol> {
     }
 }
 
-fn has_auth(incoming: &Incoming) -> bool {
+fn has_auth(incoming: &HttpRequest) -> bool {
     let headers = ["authorization", "x-api-key", "x-goog-api-key"];
     headers.iter().any(|name| incoming.header(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Answers what agents ask beside their prompts.
-fn side_answer(incoming: &Incoming) -> Outgoing {
+/// Answers requests that are not prompts: token counts, model lists, probes.
+fn answer_side_request(incoming: &HttpRequest) -> HttpResponse {
     let path = incoming.path();
-    // As good a guess as any; whoever asks gets the same number for the same text.
+    // An estimate; the same text always gets the same number.
     let tokens = incoming.body.len() / 4 + 1;
     match incoming.method.as_str() {
         "POST" if path.ends_with("/count_tokens") => {
-            Outgoing::json(200, &json!({ "input_tokens": tokens }))
+            HttpResponse::json(200, &json!({ "input_tokens": tokens }))
         }
         "POST" if path.ends_with(":countTokens") => {
-            Outgoing::json(200, &json!({ "totalTokens": tokens }))
+            HttpResponse::json(200, &json!({ "totalTokens": tokens }))
         }
-        "GET" if path.ends_with("/models") => Outgoing::json(200, &models()),
-        "HEAD" => {
-            Outgoing { content: Content::Json(Vec::new()), ..Outgoing::json(200, &json!({})) }
-        }
-        "GET" if path == "/" => Outgoing::json(200, &json!({})),
+        "GET" if path.ends_with("/models") => HttpResponse::json(200, &models()),
+        "HEAD" => HttpResponse {
+            content: Content::Json(Vec::new()),
+            ..HttpResponse::json(200, &json!({}))
+        },
+        "GET" if path == "/" => HttpResponse::json(200, &json!({})),
         _ => refusal(None, 404, "nothing is scripted here"),
     }
 }
 
-/// One list that all protocols can read.
+/// A model list that all protocols can read.
 fn models() -> Value {
     let model = json!({
         "id": "scripted", "object": "model", "type": "model", "display_name": "Scripted",
@@ -255,108 +256,120 @@ fn models() -> Value {
     json!({ "object": "list", "data": [model], "models": [], "has_more": false })
 }
 
-/// Reads a prompt, notes what it says and finds the step that answers it.
-fn understand(
-    state: &State,
+/// Parses a prompt, records it in `request` and chooses the step that answers it.
+fn read_prompt(
+    state: &ServerState,
     protocol: Protocol,
-    incoming: &Incoming,
+    incoming: &HttpRequest,
     request: &mut Request,
-) -> Result<(Conversation, Option<Chosen>), String> {
+) -> Result<(Conversation, Option<ChosenStep>), String> {
     let body: Value = serde_json::from_slice(&incoming.body)
         .map_err(|error| format!("the body is no JSON: {error}"))?;
-    let talk = match protocol {
+    let conversation = match protocol {
         Protocol::Anthropic => anthropic::parse(&body),
         Protocol::Responses => responses::parse(&body),
         Protocol::Chat => chat::parse(&body),
         Protocol::Gemini => gemini::parse(incoming.path(), &body),
     }?;
-    request.model.clone_from(&talk.model);
-    request.system.clone_from(&talk.system);
-    request.tools = talk.offers.iter().map(|offer| offer.name.clone()).collect();
-    request.user = talk.said_by(Who::User).collect::<Vec<_>>().join("\n");
-    request.results = talk.said_by(Who::Tool).map(str::to_owned).collect();
-    let chosen = scripts::choose(&state.scene().scripts, &talk)?;
+    request.model.clone_from(&conversation.model);
+    request.system.clone_from(&conversation.system);
+    request.tools = conversation.offered_tools.iter().map(|offer| offer.name.clone()).collect();
+    request.user = conversation.texts_by(Speaker::User).collect::<Vec<_>>().join("\n");
+    request.results = conversation.texts_by(Speaker::Tool).map(str::to_owned).collect();
+    let chosen = scripts::choose(&state.shared().scripts, &conversation)?;
     if let Some(chosen) = &chosen {
         request.script = Some(chosen.script.clone());
         request.step = chosen.number;
-        // Whether the tools fit is known before anything is held or fails on purpose.
+        // Tools are checked before the step is held or fails on purpose.
         for tool in &chosen.step.tools {
-            tools::translate(tool, &talk.offers, String::new())?;
+            tools::translate(tool, &conversation.offered_tools, String::new())?;
         }
     }
-    Ok((talk, chosen))
+    Ok((conversation, chosen))
 }
 
-/// Does what a step says; without one the model agrees to everything.
-fn perform(
-    state: &State,
+/// Performs a step: hold, delay, fail or answer. Without a step the model answers "ok".
+fn perform_step(
+    state: &ServerState,
     protocol: Protocol,
-    talk: &Conversation,
-    chosen: Option<Chosen>,
-) -> Outgoing {
-    let Some(Chosen { script, number, step }) = chosen else {
-        return speak(state, protocol, talk, &Step::text("ok"));
+    conversation: &Conversation,
+    chosen: Option<ChosenStep>,
+) -> HttpResponse {
+    let Some(ChosenStep { script, number, step }) = chosen else {
+        return render_reply(state, protocol, conversation, &Step::text("ok"));
     };
     if let Some(name) = &step.hold
-        && !state.wait_until(HOLD_MAX, |scene| scene.let_go.contains(name))
+        && !state.wait_until(HOLD_MAX, |shared| shared.released.contains(name))
     {
         return refusal(Some(protocol), 504, &format!("nobody let go of {name:?}"));
     }
     state.wait_until(Duration::from_millis(step.delay_ms).min(HOLD_MAX), |_| false);
     let is_faulty =
-        (step.status.is_some() || step.drop) && fails_again(state, (script, number), step.times);
+        (step.status.is_some() || step.drop) && count_failure(state, (script, number), step.times);
     match step.status {
         Some(status) if is_faulty => {
             let usual = format!("scripted failure {status}");
             let message = step.message.as_deref().unwrap_or(&usual);
             let body = error(Some(protocol), status, step.code.as_deref(), message);
-            Outgoing { retry_after: step.retry_after, ..Outgoing::json(status, &body) }
+            HttpResponse { retry_after: step.retry_after, ..HttpResponse::json(status, &body) }
         }
-        _ => Outgoing { is_cut: is_faulty, ..speak(state, protocol, talk, &step) },
+        _ => HttpResponse {
+            is_dropped: is_faulty,
+            ..render_reply(state, protocol, conversation, &step)
+        },
     }
 }
 
-fn fails_again(state: &State, step: (String, usize), times: Option<u32>) -> bool {
-    let mut scene = state.scene();
-    let failed = scene.failures.entry(step).or_default();
+fn count_failure(state: &ServerState, step: (String, usize), times: Option<u32>) -> bool {
+    let mut shared = state.shared();
+    let failed = shared.failures.entry(step).or_default();
     let again = times.is_none_or(|times| *failed < times);
     *failed += u32::from(again);
     again
 }
 
-fn speak(state: &State, protocol: Protocol, talk: &Conversation, step: &Step) -> Outgoing {
-    let reply = match reply(state, talk, step) {
+fn render_reply(
+    state: &ServerState,
+    protocol: Protocol,
+    conversation: &Conversation,
+    step: &Step,
+) -> HttpResponse {
+    let reply = match reply(state, conversation, step) {
         Ok(reply) => reply,
         Err(why) => return refusal(Some(protocol), 400, &why),
     };
     let wire = match protocol {
-        Protocol::Anthropic => anthropic::render(talk, &reply),
-        Protocol::Responses => responses::render(talk, &reply),
-        Protocol::Chat => chat::render(talk, &reply),
-        Protocol::Gemini => gemini::render(talk, &reply),
+        Protocol::Anthropic => anthropic::render(conversation, &reply),
+        Protocol::Responses => responses::render(conversation, &reply),
+        Protocol::Chat => chat::render(conversation, &reply),
+        Protocol::Gemini => gemini::render(conversation, &reply),
     };
     let content = match wire {
-        Wire::Whole(body) => Content::Json(body.to_string().into_bytes()),
-        Wire::Events(events) => Content::Events(events.iter().map(event).collect()),
+        ResponseBody::Whole(body) => Content::Json(body.to_string().into_bytes()),
+        ResponseBody::Events(events) => Content::Events(events.iter().map(event).collect()),
     };
-    Outgoing { status: 200, retry_after: None, content, is_cut: false }
+    HttpResponse { status: 200, retry_after: None, content, is_dropped: false }
 }
 
-fn reply(state: &State, talk: &Conversation, step: &Step) -> Result<Reply, String> {
-    let mut scene = state.scene();
-    scene.count += 1;
-    // With the port, since a conversation may go on with another server.
-    let id = format!("{:05}x{:07}", state.port, scene.count);
-    drop(scene);
+fn reply(
+    state: &ServerState,
+    conversation: &Conversation,
+    step: &Step,
+) -> Result<ModelReply, String> {
+    let mut shared = state.shared();
+    shared.count += 1;
+    // The port is part of the id, because a conversation may continue with another server.
+    let id = format!("{:05}x{:07}", state.port, shared.count);
+    drop(shared);
     let calls = (0..).zip(&step.tools).map(|(index, tool): (usize, _)| {
-        tools::translate(tool, &talk.offers, format!("{id}x{index}"))
+        tools::translate(tool, &conversation.offered_tools, format!("{id}x{index}"))
     });
     let calls = calls.collect::<Result<_, _>>()?;
-    Ok(Reply { text: step.text.clone(), calls, usage: step.usage, id })
+    Ok(ModelReply { text: step.text.clone(), calls, usage: step.usage, id })
 }
 
 fn event((name, value): &(&'static str, Value)) -> String {
-    // The only event that is no JSON is the end of a chat.
+    // The only event that is not JSON is the end of a chat.
     let data = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if name.is_empty() {
         format!("data: {data}\n\n")
@@ -373,6 +386,6 @@ fn error(protocol: Option<Protocol>, status: u16, code: Option<&str>, message: &
     }
 }
 
-fn refusal(protocol: Option<Protocol>, status: u16, why: &str) -> Outgoing {
-    Outgoing::json(status, &error(protocol, status, None, why))
+fn refusal(protocol: Option<Protocol>, status: u16, why: &str) -> HttpResponse {
+    HttpResponse::json(status, &error(protocol, status, None, why))
 }

@@ -1,19 +1,19 @@
-//! Which of the tools that an agent offers a script's call means, and what that one wants to be given.
+//! Translates a script's tool call into a tool that the agent offers, with that tool's input format.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::conversation::{Offer, ToolCall};
+use super::conversation::{OfferedTool, ToolCall};
 use super::scripts::{Portable, Tool};
 
-/// Makes what a tool is given of what the script says.
-type OfCommand = fn(&str) -> Value;
-type OfFile = fn(&str, &str) -> Value;
-type OfQuestion = fn() -> Value;
+/// Builders of a tool's input from the values of the script.
+type CommandInput = fn(&str) -> Value;
+type FileInput = fn(&str, &str) -> Value;
+type QuestionInput = fn() -> Value;
 
 /// The tools that run a command.
-const SHELLS: [(&str, OfCommand); 6] = [
+const SHELLS: [(&str, CommandInput); 6] = [
     ("Bash", |cmd| json!({ "command": cmd, "description": "scripted" })),
     ("exec_command", |cmd| json!({ "cmd": cmd })),
     ("shell_command", |cmd| json!({ "command": cmd })),
@@ -23,38 +23,44 @@ const SHELLS: [(&str, OfCommand); 6] = [
 ];
 
 /// The tools that write a file.
-const WRITERS: [(&str, OfFile); 4] = [
+const WRITERS: [(&str, FileInput); 4] = [
     ("Write", |path, content| json!({ "file_path": path, "content": content })),
     ("write_file", |path, content| json!({ "file_path": path, "content": content })),
     ("write", |path, content| json!({ "filePath": path, "content": content })),
     ("apply_patch", |path, content| json!(patch(path, content))),
 ];
 
-/// The tools that ask the user, with what each wants to know beside the question and its choices.
-const QUESTIONS: [(&str, OfQuestion); 4] = [
+/// The tools that ask the user, with the fields that each needs besides question and choices.
+const QUESTIONS: [(&str, QuestionInput); 4] = [
     ("AskUserQuestion", || json!({ "multiSelect": false })),
     ("request_user_input", || json!({ "id": "choice" })),
     ("ask_user", || json!({ "type": "choice", "multiSelect": false })),
     ("question", || json!({})),
 ];
 
-/// Makes the call of a script a call of the agent that asks.
+/// Translates a script's call into a call of the requesting agent's tool.
 ///
 /// # Errors
-/// When nothing that fits is offered.
-pub(super) fn translate(tool: &Tool, offers: &[Offer], id: String) -> Result<ToolCall, String> {
+/// Fails when the agent offers no suitable tool.
+pub(super) fn translate(
+    tool: &Tool,
+    offered_tools: &[OfferedTool],
+    id: String,
+) -> Result<ToolCall, String> {
     let (name, input) = match tool {
         Tool::Named { name, input } => (name.clone(), object(input)),
         Tool::FirstOf { names, input } => {
-            let name = names.iter().find(|name| find(offers, name).is_some());
-            (name.ok_or_else(|| none_of(names, offers))?.clone(), object(input))
+            let name = names.iter().find(|name| find(offered_tools, name).is_some());
+            (name.ok_or_else(|| none_of(names, offered_tools))?.clone(), object(input))
         }
-        Tool::Portable(Portable::Sh { cmd }) => shell(cmd, offers)?,
-        Tool::Portable(Portable::Write { path, content }) => write(path, content, offers)?,
-        Tool::Portable(Portable::Ask { question, options }) => ask(question, options, offers)?,
+        Tool::Portable(Portable::Sh { cmd }) => shell(cmd, offered_tools)?,
+        Tool::Portable(Portable::Write { path, content }) => write(path, content, offered_tools)?,
+        Tool::Portable(Portable::Ask { question, options }) => {
+            ask(question, options, offered_tools)?
+        }
     };
-    let offer = find(offers, &name);
-    // A tool that may take text takes it; another one takes the same as a field.
+    let offer = find(offered_tools, &name);
+    // A tool that does not take plain text gets the text as a field.
     let input = match (input, offer) {
         (Value::String(text), Some(offer)) if !offer.takes_text => json!({ "input": text }),
         (input, _) => input,
@@ -66,13 +72,13 @@ pub(super) fn translate(tool: &Tool, offers: &[Offer], id: String) -> Result<Too
     Ok(ToolCall { id, name, space, input })
 }
 
-fn find<'a>(offers: &'a [Offer], name: &str) -> Option<&'a Offer> {
-    offers.iter().find(|offer| offer.name == name)
+fn find<'a>(offered_tools: &'a [OfferedTool], name: &str) -> Option<&'a OfferedTool> {
+    offered_tools.iter().find(|offer| offer.name == name)
 }
 
-fn none_of(names: &[impl AsRef<str>], offers: &[Offer]) -> String {
+fn none_of(names: &[impl AsRef<str>], offered_tools: &[OfferedTool]) -> String {
     let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
-    let offered: Vec<_> = offers.iter().map(|offer| offer.name.as_str()).collect();
+    let offered: Vec<_> = offered_tools.iter().map(|offer| offer.name.as_str()).collect();
     format!("the script wants one of {names:?}, and offered are {offered:?}")
 }
 
@@ -81,15 +87,22 @@ fn object(input: &Value) -> Value {
     if input.is_null() { json!({}) } else { input.clone() }
 }
 
-fn shell(cmd: &str, offers: &[Offer]) -> Result<(String, Value), String> {
-    let fitting = SHELLS.iter().find(|(name, _)| find(offers, name).is_some());
-    let (name, shape) = fitting.ok_or_else(|| none_of(&SHELLS.map(|(name, _)| name), offers))?;
+fn shell(cmd: &str, offered_tools: &[OfferedTool]) -> Result<(String, Value), String> {
+    let fitting = SHELLS.iter().find(|(name, _)| find(offered_tools, name).is_some());
+    let (name, shape) =
+        fitting.ok_or_else(|| none_of(&SHELLS.map(|(name, _)| name), offered_tools))?;
     Ok(((*name).to_owned(), shape(cmd)))
 }
 
-/// An agent that has no tool to write files with writes them by the shell.
-fn write(path: &str, content: &str, offers: &[Offer]) -> Result<(String, Value), String> {
-    if let Some((name, shape)) = WRITERS.iter().find(|(name, _)| find(offers, name).is_some()) {
+/// Writes a file by the agent's tool for it, or by the shell when there is none.
+fn write(
+    path: &str,
+    content: &str,
+    offered_tools: &[OfferedTool],
+) -> Result<(String, Value), String> {
+    if let Some((name, shape)) =
+        WRITERS.iter().find(|(name, _)| find(offered_tools, name).is_some())
+    {
         return Ok(((*name).to_owned(), shape(path, content)));
     }
     let folder = Path::new(path).parent().map(|folder| folder.to_string_lossy().into_owned());
@@ -97,22 +110,27 @@ fn write(path: &str, content: &str, offers: &[Offer]) -> Result<(String, Value),
         Some(folder) => format!("mkdir -p {} && ", quote(&folder)),
         None => String::new(),
     };
-    shell(&format!("{make}printf %s {} > {}", quote(content), quote(path)), offers)
+    shell(&format!("{make}printf %s {} > {}", quote(content), quote(path)), offered_tools)
 }
 
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Codex' own form of a patch, which adds a file or writes over it. Its lines always end.
+/// Returns a patch in Codex's format that adds or overwrites a file. Every line ends with a line break.
 fn patch(path: &str, content: &str) -> String {
     let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();
     format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n")
 }
 
-fn ask(question: &str, options: &[String], offers: &[Offer]) -> Result<(String, Value), String> {
-    let fitting = QUESTIONS.iter().find(|(name, _)| find(offers, name).is_some());
-    let (name, more) = fitting.ok_or_else(|| none_of(&QUESTIONS.map(|(name, _)| name), offers))?;
+fn ask(
+    question: &str,
+    options: &[String],
+    offered_tools: &[OfferedTool],
+) -> Result<(String, Value), String> {
+    let fitting = QUESTIONS.iter().find(|(name, _)| find(offered_tools, name).is_some());
+    let (name, more) =
+        fitting.ok_or_else(|| none_of(&QUESTIONS.map(|(name, _)| name), offered_tools))?;
     let choice = |label: &String| json!({ "label": label, "description": label });
     let mut asked = more();
     asked["question"] = json!(question);

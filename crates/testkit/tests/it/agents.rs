@@ -1,8 +1,8 @@
-//! Each real agent does the same script by its own tools, and talks to nobody but the scripted model.
+//! Each real agent performs the same script with its own tools, and contacts only the scripted model.
 
 use mow_testkit::agents::{Agent, Agents};
-use mow_testkit::call::Call;
 use mow_testkit::llm::{Protocol, Request, Script, ScriptedLlm, Step};
+use mow_testkit::program_call::ProgramCall;
 use mow_testkit::sandbox::Sandbox;
 
 /// The arguments for one prompt without a person, with whatever lets the agent write and run.
@@ -24,11 +24,17 @@ fn arguments(agent: Agent, prompt: &str) -> Vec<String> {
     line.split_whitespace().map(word).collect()
 }
 
-/// What ends an agent that hangs, even on a busy machine.
-const LIMITED: &[&str] = &["timeout", "--kill-after=5", "300"];
+/// The command that ends an agent that hangs.
+const WITH_TIMEOUT: &[&str] = &["timeout", "--kill-after=5", "300"];
 
 /// A call of an agent by another program, or by none.
-fn call(sandbox: &Sandbox, llm: &ScriptedLlm, agent: Agent, by: &[&str], words: &[String]) -> Call {
+fn call(
+    sandbox: &Sandbox,
+    llm: &ScriptedLlm,
+    agent: Agent,
+    by: &[&str],
+    words: &[String],
+) -> ProgramCall {
     let agents = Agents::find();
     let program = agents.program(agent).to_string_lossy().into_owned();
     let by = by.iter().map(|&word| word.to_owned());
@@ -54,7 +60,7 @@ fn work(agent: Agent) -> Vec<Request> {
         .says("The end: ${last_tool_result}")]);
     let sandbox = sandbox();
     let words = arguments(agent, "Do it. [[script:work]] [[name=thing]]");
-    let ran = call(&sandbox, &llm, agent, LIMITED, &words).run();
+    let ran = call(&sandbox, &llm, agent, WITH_TIMEOUT, &words).run();
     let requests = llm.requests();
     let about = format!("{}\n{}", ran.transcript(), llm.transcript());
     assert!(ran.status.success(), "{about}");

@@ -1,4 +1,4 @@
-//! Replays what fuzzers found, so that it stays fixed on machines that never fuzz.
+//! Replays the fuzz corpus, so that fixed findings stay fixed on machines that never fuzz.
 
 use std::fs;
 use std::path::Path;

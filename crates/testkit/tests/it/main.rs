@@ -1,4 +1,4 @@
-//! The tests that need real processes, and those that feed the readers hostile files.
+//! Tests with real processes, and tests that feed hostile files to the readers.
 
 mod agents;
 mod corpus;

@@ -1,7 +1,7 @@
-//! Many real processes write one file at once, are killed at any moment, or run out of room.
+//! Many real processes write one file at once, are killed at any moment, or find the disk full.
 //!
-//! What was acknowledged must be there, what is there must be whole, and the next writer must be
-//! able to go on at once. `MOW_STORM_KILLS` sets the number of kills, for longer runs.
+//! Every acknowledged line must be in the file, every line must be complete, and the next writer must
+//! get the lock at once. `MOW_STORM_KILLS` sets the number of kills, for longer runs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use mow_store::disk::Writer;
 use mow_store::project::Project;
-use mow_testkit::dice::Dice;
+use mow_testkit::seeded_rng::SeededRng;
 use tempfile::TempDir;
 
 const WRITERS: usize = 50;
@@ -28,12 +28,12 @@ const LIFE_MICROS_MAX: u64 = 12_000;
 const HEADING: &str = "# Storm\n\n";
 
 /// A project with a list to write to.
-struct Arena {
+struct ListProject {
     dir: TempDir,
     list: PathBuf,
 }
 
-impl Arena {
+impl ListProject {
     fn new() -> Self {
         let dir = TempDir::new().expect("temporary directories can be made");
         let list = dir.path().join(".planning/LIST.md");
@@ -59,7 +59,7 @@ impl Arena {
         lines.lines().map(|line| parse_label(line).to_owned()).collect()
     }
 
-    fn strays(&self) -> Vec<PathBuf> {
+    fn leftover_files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.dir.path().join(".planning")).expect("it is a directory");
         let paths = entries.map(|entry| entry.expect("it can be read").path());
         paths.filter(|path| *path != self.list && !path.ends_with(".mow")).collect()
@@ -75,10 +75,10 @@ fn parse_label(line: &str) -> &str {
 }
 
 /// Reads the list without pause until told to stop; returns how often.
-fn watch(arena: &Arena, done: &AtomicBool) -> usize {
+fn watch(list_project: &ListProject, done: &AtomicBool) -> usize {
     let (mut looks, mut longest) = (0, 0);
     while !done.load(Ordering::Relaxed) {
-        let length = arena.labels().len();
+        let length = list_project.labels().len();
         assert!(length >= longest, "the list shrank from {longest} to {length} lines");
         longest = length;
         looks += 1;
@@ -88,12 +88,12 @@ fn watch(arena: &Arena, done: &AtomicBool) -> usize {
 
 #[test]
 fn many_writers_lose_nothing() {
-    let arena = Arena::new();
+    let list_project = ListProject::new();
     let done = AtomicBool::new(false);
     let looks = thread::scope(|scope| {
-        let watcher = scope.spawn(|| watch(&arena, &done));
+        let watcher = scope.spawn(|| watch(&list_project, &done));
         let writers: Vec<Child> =
-            (0..WRITERS).map(|writer| arena.storm(&format!("w{writer}"), UPDATES)).collect();
+            (0..WRITERS).map(|writer| list_project.storm(&format!("w{writer}"), UPDATES)).collect();
         for writer in writers {
             let output = writer.wait_with_output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -101,29 +101,29 @@ fn many_writers_lose_nothing() {
         done.store(true, Ordering::Relaxed);
         watcher.join().unwrap()
     });
-    let labels: BTreeSet<String> = arena.labels().into_iter().collect();
+    let labels: BTreeSet<String> = list_project.labels().into_iter().collect();
     let expected: BTreeSet<String> = (0..WRITERS)
         .flat_map(|writer| (1..=UPDATES).map(move |update| format!("w{writer}-{update}")))
         .collect();
     assert_eq!(labels, expected);
-    assert_eq!(arena.labels().len(), WRITERS * UPDATES, "something was written twice");
+    assert_eq!(list_project.labels().len(), WRITERS * UPDATES, "something was written twice");
     assert!(looks > WRITERS, "the watcher saw next to nothing");
-    assert_eq!(arena.strays(), Vec::<PathBuf>::new());
+    assert_eq!(list_project.leftover_files(), Vec::<PathBuf>::new());
 }
 
 /// Starts and kills writers one after the other; returns what they had acknowledged.
-fn kill_lane(arena: &Arena, lane: u64, kills: u64) -> Vec<String> {
-    let mut dice = Dice::new(lane);
+fn kill_lane(list_project: &ListProject, lane: u64, kills: u64) -> Vec<String> {
+    let mut rng = SeededRng::new(lane);
     let mut acknowledged = Vec::new();
     for kill in 0..kills {
-        let mut writer = arena.storm(&format!("k{lane}x{kill}"), usize::MAX);
+        let mut writer = list_project.storm(&format!("k{lane}x{kill}"), usize::MAX);
         let mut labels = BufReader::new(writer.stdout.take().expect("it is a pipe"));
         let mut text = String::new();
         // Every other writer may be killed while it starts or before its first update is done.
         if kill % 2 == 0 {
             labels.read_line(&mut text).expect("labels are plain text");
         }
-        thread::sleep(Duration::from_micros(dice.below(LIFE_MICROS_MAX)));
+        thread::sleep(Duration::from_micros(rng.below(LIFE_MICROS_MAX)));
         writer.kill().expect("it was not waited for yet");
         labels.read_to_string(&mut text).expect("labels are plain text");
         let output = writer.wait_with_output().expect("it was killed");
@@ -137,14 +137,14 @@ fn kill_lane(arena: &Arena, lane: u64, kills: u64) -> Vec<String> {
 fn killed_writers_lose_nothing_they_acknowledged() {
     let kills = env::var("MOW_STORM_KILLS")
         .map_or(KILLS_DEFAULT, |kills| kills.parse().expect("MOW_STORM_KILLS is a number"));
-    let arena = Arena::new();
+    let list_project = ListProject::new();
     let done = AtomicBool::new(false);
     let acknowledged: Vec<String> = thread::scope(|scope| {
-        let watcher = scope.spawn(|| watch(&arena, &done));
+        let watcher = scope.spawn(|| watch(&list_project, &done));
         let lanes: Vec<_> = (0..LANES)
             .map(|lane| {
-                let arena = &arena;
-                scope.spawn(move || kill_lane(arena, lane, kills.div_ceil(LANES)))
+                let list_project = &list_project;
+                scope.spawn(move || kill_lane(list_project, lane, kills.div_ceil(LANES)))
             })
             .collect();
         let acknowledged = lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect();
@@ -152,41 +152,41 @@ fn killed_writers_lose_nothing_they_acknowledged() {
         watcher.join().unwrap();
         acknowledged
     });
-    let labels = arena.labels();
+    let labels = list_project.labels();
     let written: BTreeSet<&String> = labels.iter().collect();
     assert_eq!(written.len(), labels.len(), "something was written twice");
     let lost: Vec<&String> = acknowledged.iter().filter(|label| !written.contains(label)).collect();
     assert_eq!(lost, Vec::<&String>::new());
     assert!(acknowledged.len() as u64 >= kills / 2, "the writers did not get to do anything");
 
-    let output = arena.storm("after", 1).wait_with_output().unwrap();
+    let output = list_project.storm("after", 1).wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(arena.labels().last().unwrap(), "after-1");
-    assert_eq!(arena.strays(), Vec::<PathBuf>::new());
+    assert_eq!(list_project.labels().last().unwrap(), "after-1");
+    assert_eq!(list_project.leftover_files(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn the_lock_of_a_killed_holder_is_free_at_once() {
-    let arena = Arena::new();
-    let mut writer = arena.storm("k", usize::MAX);
-    while arena.labels().is_empty() {
+    let list_project = ListProject::new();
+    let mut writer = list_project.storm("k", usize::MAX);
+    while list_project.labels().is_empty() {
         thread::yield_now();
     }
     writer.kill().unwrap();
     writer.wait().unwrap();
-    let project = Project::find(arena.dir.path()).unwrap();
+    let project = Project::find(list_project.dir.path()).unwrap();
     Writer::open(&project, Duration::ZERO).unwrap();
 }
 
 #[test]
 fn a_busy_project_does_not_starve_a_writer() {
-    let arena = Arena::new();
+    let list_project = ListProject::new();
     let mut hogs: Vec<Child> =
-        (0..4).map(|hog| arena.storm(&format!("h{hog}"), usize::MAX)).collect();
-    while arena.labels().len() < 8 {
+        (0..4).map(|hog| list_project.storm(&format!("h{hog}"), usize::MAX)).collect();
+    while list_project.labels().len() < 8 {
         thread::yield_now();
     }
-    let project = Project::find(arena.dir.path()).unwrap();
+    let project = Project::find(list_project.dir.path()).unwrap();
     for _ in 0..20 {
         // A writer that lost the race for the lock again and again would give up here.
         drop(Writer::open(&project, Duration::from_secs(20)).unwrap());
@@ -208,11 +208,11 @@ fn fill_beyond_the_limit(list: &Path) -> std::process::Output {
 
 #[test]
 fn a_write_that_finds_no_room_leaves_everything_as_it_was() {
-    let arena = Arena::new();
-    let output = fill_beyond_the_limit(&arena.list);
+    let list_project = ListProject::new();
+    let output = fill_beyond_the_limit(&list_project.list);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("cannot write") && message.contains("LIST.md"), "{message}");
-    assert_eq!(fs::read_to_string(&arena.list).unwrap(), HEADING);
-    assert_eq!(arena.strays(), Vec::<PathBuf>::new());
+    assert_eq!(fs::read_to_string(&list_project.list).unwrap(), HEADING);
+    assert_eq!(list_project.leftover_files(), Vec::<PathBuf>::new());
 }

@@ -1,4 +1,4 @@
-//! What a run costs while it waits, and how soon a lead has written down what it is told.
+//! Measures the cost of a waiting run, and how soon a lead has recorded a message.
 //!
 //! `costs MOW [SECONDS]` runs small projects with the program `MOW` and prints a line for each
 //! measurement, with the limit that it should keep. A part of `cargo xtask bench`.
@@ -17,9 +17,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mow_core::phase::PhaseNumber;
-use mow_store::journal::{Journal, Tail};
+use mow_store::journal::{Journal, JournalReader};
 use mow_store::run_files::RunDir;
-use mow_testkit::field::{ALL, Field, Soil, cpu, forks, kill, memory_kb, phase, plan, task};
+use mow_testkit::planned_project::{
+    ALL, PlannedProject, ProjectOptions, child_page_faults, cpu_time, kill, memory_kb, phase, plan,
+    task,
+};
 use rustix::fs::inotify;
 use serde_json::{Value, json};
 
@@ -31,33 +34,38 @@ fn main() -> Result<()> {
     let mow = words.first().context("usage: costs MOW [SECONDS]")?;
     let seconds = words.get(1).map_or(Ok(60), |text| text.parse())?;
     let mut out = io::stdout().lock();
-    for (name, value, limit) in waiting(mow, Duration::from_secs(seconds))? {
+    for (name, value, limit) in waiting_run(mow, Duration::from_secs(seconds))? {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
-    let rest = talking(mow)?.into_iter().chain(agents::agent_runs(mow)?).chain(looking_ahead(mow));
+    let rest = busy_run(mow)?.into_iter().chain(agents::agent_runs(mow)?).chain(looking_ahead(mow));
     for (name, value, limit) in rest {
         writeln!(out, "{name:38} {value:>10} {limit:>20}")?;
     }
     Ok(())
 }
 
-type Line = (&'static str, String, String);
+/// The name of a measurement, its result, and its limit.
+type MeasurementLine = (&'static str, String, String);
 
-fn on_disk(mow: &str, phases: &[mow_testkit::field::Phase]) -> Field {
-    Field::on(mow, &Soil { on_disk: true, ..Soil::default() }, phases)
+fn on_disk(mow: &str, phases: &[mow_testkit::planned_project::PhaseFixture]) -> PlannedProject {
+    PlannedProject::with_options(
+        mow,
+        &ProjectOptions { on_disk: true, ..ProjectOptions::default() },
+        phases,
+    )
 }
 
-/// A run that stays on its terminal until a question is answered.
-fn waiting(mow: &str, time: Duration) -> Result<Vec<Line>> {
-    let field = on_disk(mow, &[phase("1", &[]).undiscussed()]);
-    let lead = field.call(&["run", "--all", "--yes"]).on_terminal();
-    field.until_moved("1", "parked");
+/// Measures a run that waits on its terminal for an answer.
+fn waiting_run(mow: &str, time: Duration) -> Result<Vec<MeasurementLine>> {
+    let project = on_disk(mow, &[phase("1", &[]).without_context()]);
+    let lead = project.call(&["run", "--all", "--yes"]).on_terminal();
+    project.wait_for_status("1", "parked");
     let pid = lead.pid();
     // What follows from parking is over when the lead has been idle for a moment.
     thread::sleep(Duration::from_secs(2));
-    let before = (cpu(pid), forks(pid));
+    let before = (cpu_time(pid), child_page_faults(pid));
     thread::sleep(time);
-    let used = (cpu(pid) - before.0, forks(pid) - before.1);
+    let used = (cpu_time(pid) - before.0, child_page_faults(pid) - before.1);
     let memory = memory_kb(pid).context("the lead is gone")?;
     kill(pid);
     lead.end();
@@ -70,7 +78,7 @@ fn waiting(mow: &str, time: Duration) -> Result<Vec<Line>> {
 }
 
 /// A chain of six phases that spend a fifth of three seconds on research and 15 % on planning.
-fn looking_ahead(mow: &str) -> Vec<Line> {
+fn looking_ahead(mow: &str) -> Vec<MeasurementLine> {
     let chain = |lookahead: &str| {
         let phases: Vec<_> = (1..=6_u32)
             .map(|n| {
@@ -79,19 +87,19 @@ fn looking_ahead(mow: &str) -> Vec<Line> {
                 phase(&n.to_string(), if n > 1 { &before } else { &[] })
             })
             .collect();
-        let field = Field::new(mow, &phases);
+        let project = PlannedProject::new(mow, &phases);
         let plan = phase("1", &[]).with(plan(vec![task("sleep 1.95")]));
         let files = plan.files(Path::new("/"));
-        field.write("plan", &files[1].1);
+        project.write("plan", &files[1].1);
         let config = format!(
             r#"{{"multi_phase": {{"lookahead": "{lookahead}"}}, "roles": {{
             "researcher": {{"command": "sleep 0.6; echo found > $MOW_RESEARCH_FILE"}},
             "planner": {{"command": "sleep 0.45; cp ../../plan $MOW_PHASE_DIR/0$MOW_PHASE-01-PLAN.md"}}
             }}}}"#
         );
-        field.write(".planning/config.json", config);
+        project.write(".planning/config.json", config);
         let start = Instant::now();
-        field.run_all();
+        project.run_all();
         start.elapsed().as_secs_f64()
     };
     let [off, research, plan] = ["off", "research", "plan"].map(chain);
@@ -105,16 +113,16 @@ fn looking_ahead(mow: &str) -> Vec<Line> {
     ]
 }
 
-/// A run whose worker is at work and says a lot.
-fn talking(mow: &str) -> Result<Vec<Line>> {
-    let field = on_disk(mow, &[phase("1", &[]).with(plan(vec![task("meet 1")]))]);
-    let lead = field.start(&ALL);
-    field.reached("1");
-    let worker = field.worker("01", 1);
+/// Measures a run whose worker sends many messages.
+fn busy_run(mow: &str) -> Result<Vec<MeasurementLine>> {
+    let project = on_disk(mow, &[phase("1", &[]).with(plan(vec![task("meet 1")]))]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("1");
+    let worker = project.worker_pid("01", 1);
     let memory = memory_kb(worker).context("the worker is gone")?;
     let lead_memory = memory_kb(lead.pid()).context("the lead is gone")?;
-    let [acts, confirmations, floor] = messages(&field)?;
-    field.open("1");
+    let [acts, confirmations, floor] = messages(&project)?;
+    project.release_point("1");
     lead.end();
     let ratio = acts.1.as_secs_f64() / floor.1.as_secs_f64();
     let ms = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
@@ -129,59 +137,60 @@ fn talking(mow: &str) -> Result<Vec<Line>> {
     ])
 }
 
-/// Says something in the worker's name, again and again.
+/// Writes messages to the worker's journal and measures the lead's reaction.
 ///
 /// Returns how long it takes until the lead has it in its journal, durably, and until the lead's
 /// confirmation is there. Both are counted from before the worker's own write. The third is the
-/// least that this could take: two who answer each other with a durable line, in between.
-fn messages(field: &Field) -> Result<[(Duration, Duration); 3]> {
+/// lower bound: two threads that answer each echo with a durable line.
+fn messages(project: &PlannedProject) -> Result<[(Duration, Duration); 3]> {
     let number = PhaseNumber::parse("1").context("it is a number")?;
-    let run = RunDir::new(&field.top().join(".git/mow"), &field.run_id())?;
+    let run = RunDir::new(&project.repository_root().join(".git/mow"), &project.run_id())?;
     let (mut journal, _) =
         Journal::open(&run.worker_journal(&number, 1), &run.worker_header(&number, 1))?;
     let body = json!({ "event": "reported", "report": "note", "text": "so far so good" });
-    // Whoever reads with a sync has it only when it is durable.
-    let mut leads = Follower::new(&run.journal(), Tail::new(&run.journal()))?;
+    // A tail with sync returns a record only when it is durable.
+    let mut leads = JournalFollower::new(&run.journal(), JournalReader::new(&run.journal()))?;
     let inbox = run.worker_inbox(&number, 1);
-    let mut told = Follower::new(&inbox, Tail::new(&inbox).without_sync())?;
-    let mut other = Other::new(field.sandbox.outside())?;
+    let mut confirmations =
+        JournalFollower::new(&inbox, JournalReader::new(&inbox).without_sync())?;
+    let mut echo = EchoThread::new(project.sandbox.outer_dir())?;
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..MESSAGES {
         let start = Instant::now();
         let seq = journal.append(0, std::slice::from_ref(&body))?;
-        let is_through = |value: &Value| value["seq"].as_u64() >= Some(seq);
+        let has_seq = |value: &Value| value["seq"].as_u64() >= Some(seq);
         leads.until(|record| {
-            let is_it = |event: &Value| event["event"] == "reported" && is_through(event);
-            record.as_array().is_some_and(|events| events.iter().any(is_it))
+            let matches = |event: &Value| event["event"] == "reported" && has_seq(event);
+            record.as_array().is_some_and(|events| events.iter().any(matches))
         })?;
         times[0].push(start.elapsed());
-        told.until(is_through)?;
+        confirmations.until(has_seq)?;
         times[1].push(start.elapsed());
-        times[2].push(other.exchange()?);
+        times[2].push(echo.exchange()?);
     }
     Ok(times.map(spread))
 }
 
-/// Waits for what others write into a journal, without taking time from them.
-struct Follower {
-    tail: Tail,
+/// Waits for records in a journal by inotify, without using CPU time.
+struct JournalFollower {
+    tail: JournalReader,
     notes: OwnedFd,
 }
 
-impl Follower {
-    fn new(path: &Path, mut tail: Tail) -> Result<Self> {
+impl JournalFollower {
+    fn new(path: &Path, mut tail: JournalReader) -> Result<Self> {
         let notes = inotify::init(inotify::CreateFlags::CLOEXEC)?;
         inotify::add_watch(&notes, path, inotify::WatchFlags::MODIFY)?;
         tail.poll()?;
         Ok(Self { tail, notes })
     }
 
-    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Result<()> {
+    fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Result<()> {
         let mut buffer = [const { MaybeUninit::uninit() }; 4096];
         let mut notes = inotify::Reader::new(&self.notes, &mut buffer);
         loop {
             for record in self.tail.poll()? {
-                if is_it(&record.parse()?) {
+                if matches(&record.parse()?) {
                     return Ok(());
                 }
             }
@@ -190,14 +199,14 @@ impl Follower {
     }
 }
 
-/// One who answers with a durable line.
-struct Other {
+/// A thread that answers each request with a durable line.
+struct EchoThread {
     own: File,
     ask: Sender<()>,
     answers: Receiver<io::Result<()>>,
 }
 
-impl Other {
+impl EchoThread {
     fn new(dir: &Path) -> Result<Self> {
         let (ask, asked) = mpsc::channel::<()>();
         let (answer, answers) = mpsc::channel();
@@ -227,7 +236,7 @@ fn write_durably(file: &mut File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The median, and what 99 of 100 stay below.
+/// Returns the median and the 99th percentile.
 fn spread(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     (times[times.len() / 2], times[times.len() * 99 / 100])

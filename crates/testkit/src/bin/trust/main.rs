@@ -1,10 +1,10 @@
-//! How far a run can be trusted, in numbers: `trust MOW [ROUNDS]` prints a line for each.
+//! Measures the reliability of runs: `trust MOW [ROUNDS]` prints one line per measurement.
 //!
-//! Kills leads and workers at random moments and compares what is left with an undisturbed run,
-//! tells lies, waits, and runs phases without work beside the same steps of plain git. A part of
+//! Kills leads and workers at random moments and compares the result with an undisturbed run, lets
+//! roles claim false success, and compares phases without work with the same steps of plain git. A part of
 //! `cargo xtask bench trust`; nothing here fails on a slow machine.
 
-mod bare;
+mod plain_git;
 mod storm;
 
 use std::env;
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use mow_testkit::field::{ALL, Field, Soil, phase, plan, task};
+use mow_testkit::planned_project::{ALL, PlannedProject, ProjectOptions, phase, plan, task};
 
 /// How many phases without work are run.
 const PHASES: usize = 100;
@@ -23,19 +23,20 @@ fn main() -> Result<()> {
     let mow = words.first().context("usage: trust MOW [ROUNDS]")?;
     let rounds = words.get(1).map_or(Ok(ROUNDS), |text| text.parse())?;
     let mut out = io::stdout().lock();
-    let mut print = |(name, value, limit): Line| writeln!(out, "{name:44} {value:>16} {limit:>24}");
+    let mut print =
+        |(name, value, limit): MeasurementLine| writeln!(out, "{name:44} {value:>16} {limit:>24}");
     storm::measure(mow, rounds)?.into_iter().try_for_each(&mut print)?;
-    lies(mow)?.into_iter().try_for_each(&mut print)?;
+    false_claims(mow)?.into_iter().try_for_each(&mut print)?;
     no_op(mow)?.into_iter().try_for_each(&mut print)?;
     Ok(())
 }
 
-/// What was measured, the result, and the limit that it should keep.
-type Line = (&'static str, String, String);
+/// The name of a measurement, its result, and its limit.
+type MeasurementLine = (&'static str, String, String);
 
-/// Roles that claim success; none of it may reach the target.
-fn lies(mow: &str) -> Result<Vec<Line>> {
-    let told = [
+/// Runs roles that claim success falsely; no claim may reach the target.
+fn false_claims(mow: &str) -> Result<Vec<MeasurementLine>> {
+    let claims = [
         ("nothing is done", "true"),
         ("work that fails its check", "echo wrong > crop-1"),
         ("a check that was changed", "sed -i s/grep/true/ \"$MOW_PLAN_FILE\"; echo wrong > crop-1"),
@@ -46,44 +47,48 @@ fn lies(mow: &str) -> Result<Vec<Line>> {
         ("a summary without work", "echo done > \"$MOW_PHASE_DIR/01-01-SUMMARY.md\""),
     ];
     let mut accepted = 0;
-    for (name, lie) in told {
+    for (name, lie) in claims {
         let config = format!("\"roles\": {{\"executor\": {{\"command\": {lie:?}}}}}");
-        let soil = Soil { config: &config, ..Soil::default() };
+        let options = ProjectOptions { config: &config, ..ProjectOptions::default() };
         let honest = task("").check("grep -q right crop-1");
-        let field = Field::on(mow, &soil, &[phase("1", &[]).with(plan(vec![honest]))]);
-        let ran = field.run(&ALL);
-        if ran.status.success() || !field.trailers("Mow-Plan").is_empty() {
+        let project = PlannedProject::with_options(
+            mow,
+            &options,
+            &[phase("1", &[]).with(plan(vec![honest]))],
+        );
+        let ran = project.run(&ALL);
+        if ran.status.success() || !project.trailers("Mow-Plan").is_empty() {
             accepted += 1;
             writeln!(io::stderr(), "accepted: {name}\n{}", ran.transcript())?;
         }
     }
-    let value = format!("{accepted} of {}", told.len());
+    let value = format!("{accepted} of {}", claims.len());
     Ok(vec![("false done: lies accepted", value, "0".to_owned())])
 }
 
-/// Phases without work, beside the same steps of plain git.
-fn no_op(mow: &str) -> Result<Vec<Line>> {
+/// Times phases without work, and the same steps by plain git.
+fn no_op(mow: &str) -> Result<Vec<MeasurementLine>> {
     let script = |number: usize| format!("echo {number} > crop-{number}");
     let phases: Vec<_> = (1..=PHASES)
         .map(|n| phase(&n.to_string(), &[]).with(plan(vec![task(&script(n)).unchecked()])))
         .collect();
     let config = "\"multi_phase\": {\"max_workers\": 2, \"merge\": \"immediate\", \
                   \"stagger_ms\": 0}, \"workflow\": {\"research\": false, \"verifier\": false}";
-    let soil = Soil { config, ..Soil::default() };
+    let options = ProjectOptions { config, ..ProjectOptions::default() };
     let (mut ours, mut theirs, mut leanest) = (Vec::new(), Vec::new(), Vec::new());
     let mut commits = 0;
     for _ in 0..3 {
-        let field = Field::on(mow, &soil, &phases);
+        let project = PlannedProject::with_options(mow, &options, &phases);
         let start = Instant::now();
-        field.run_all();
+        project.run_all();
         ours.push(start.elapsed());
-        let count = field.git(&["rev-list", "--count", "--no-merges", "main"]);
+        let count = project.git(&["rev-list", "--count", "--no-merges", "main"]);
         commits = count.trim().parse::<usize>()? / PHASES;
         ensure!(commits > 0, "nothing was committed");
-        let field = Field::on(mow, &soil, &phases);
-        theirs.push(bare::run(&field.top(), PHASES, commits)?);
-        let field = Field::on(mow, &soil, &phases);
-        leanest.push(bare::run(&field.top(), PHASES, 1)?);
+        let project = PlannedProject::with_options(mow, &options, &phases);
+        theirs.push(plain_git::run(&project.repository_root(), PHASES, commits)?);
+        let project = PlannedProject::with_options(mow, &options, &phases);
+        leanest.push(plain_git::run(&project.repository_root(), PHASES, 1)?);
     }
     let each = |times: &mut Vec<Duration>| {
         times.sort();

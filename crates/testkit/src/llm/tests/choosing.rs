@@ -130,14 +130,14 @@ fn what_is_held_is_noted_at_once_and_answered_when_let_go() {
     for n in ["1", "2"] {
         llm.wait_for(|request| request.user.contains(&format!("[[n={n}]]")), PATIENCE);
     }
-    llm.let_go("gate-2");
+    llm.release("gate-2");
     assert_eq!(read_answer(&mut streams[1]).status, 200);
     // The other one is still held: nothing came on its connection.
     streams[0].get_ref().set_nonblocking(true).unwrap();
     let silence = streams[0].fill_buf().map(<[u8]>::len).unwrap_err();
     assert_eq!(silence.kind(), std::io::ErrorKind::WouldBlock);
     streams[0].get_ref().set_nonblocking(false).unwrap();
-    llm.let_go("gate-1");
+    llm.release("gate-1");
     assert_eq!(read_answer(&mut streams[0]).json()["content"][0]["text"], "now");
     // Whoever was killed and asks again is not held again.
     assert_eq!(say(&llm, &json!([user("[[script:s]] [[n=1]]")])), "now");
@@ -167,7 +167,7 @@ fn scripts_can_be_read() {
          "delay_ms": 3, "usage": {"input": 5}},
         {"status": 429, "times": 1, "retry_after": 2}, {"hold": "h", "drop": true}]}"#;
     let script = Script::parse_json(text).unwrap();
-    assert_eq!(script.steps[0].usage, Usage { input: 5, ..Usage::default() });
+    assert_eq!(script.steps[0].usage, TokenCounts { input: 5, ..TokenCounts::default() });
     let ls = Tool::Portable(Portable::Sh { cmd: "ls".to_owned() });
     assert_eq!(script.steps[0].tools[0], ls);
     let names = vec!["A".to_owned(), "B".to_owned()];

@@ -5,7 +5,7 @@ use super::*;
 fn script() -> Script {
     let long = "Säge ".repeat(30);
     let step = Step { text: long, ..Step::sh("ls") };
-    let step = step.usage(Usage { input: 30, output: 7, cache_read: 12 });
+    let step = step.usage(TokenCounts { input: 30, output: 7, cache_read: 12 });
     Script::new("s")
         .step(step)
         .step(Step::write("d/f", "x\n"))
@@ -13,7 +13,7 @@ fn script() -> Script {
 }
 
 /// What an answer says: its text, the calls as name and input, and the tokens in, cached and out.
-type Said = (String, Vec<(String, Value)>, [u64; 3]);
+type ParsedReply = (String, Vec<(String, Value)>, [u64; 3]);
 
 fn parsed(text: &Value) -> Value {
     serde_json::from_str(text.as_str().unwrap()).unwrap()
@@ -23,23 +23,23 @@ fn tokens<const N: usize>(usage: &Value, paths: [&str; N]) -> [u64; N] {
     paths.map(|path| usage.pointer(path).and_then(Value::as_u64).unwrap())
 }
 
-fn anthropic(message: &Value) -> Said {
-    let mut said: Said = Said::default();
+fn anthropic(message: &Value) -> ParsedReply {
+    let mut reply: ParsedReply = ParsedReply::default();
     for block in message["content"].as_array().unwrap() {
         match block["text"].as_str() {
-            Some(text) => said.0 += text,
+            Some(text) => reply.0 += text,
             None => {
-                said.1.push((block["name"].as_str().unwrap().to_owned(), block["input"].clone()));
+                reply.1.push((block["name"].as_str().unwrap().to_owned(), block["input"].clone()));
             }
         }
     }
     let places = ["/input_tokens", "/cache_read_input_tokens", "/output_tokens"];
-    said.2 = tokens(&message["usage"], places);
-    said
+    reply.2 = tokens(&message["usage"], places);
+    reply
 }
 
 /// Puts a stream together as a client does.
-fn anthropic_stream(events: &[Value]) -> Said {
+fn anthropic_stream(events: &[Value]) -> ParsedReply {
     let mut message = events[0]["message"].clone();
     let mut blocks: Vec<(Value, String)> = Vec::new();
     for event in &events[1..] {
@@ -86,22 +86,22 @@ fn anthropic_whole_and_streamed() {
     assert!(seen[0].has_auth && seen[0].path == "/v1/messages?beta=true");
 }
 
-fn responses(response: &Value) -> Said {
-    let mut said: Said = Said::default();
+fn responses(response: &Value) -> ParsedReply {
+    let mut reply: ParsedReply = ParsedReply::default();
     for item in response["output"].as_array().unwrap() {
         match item["content"][0]["text"].as_str() {
-            Some(text) => said.0 += text,
+            Some(text) => reply.0 += text,
             None => {
                 let input =
                     item.get("input").cloned().unwrap_or_else(|| parsed(&item["arguments"]));
                 let space = item["namespace"].as_str().unwrap_or_default();
-                said.1.push((format!("{space}{}", item["name"].as_str().unwrap()), input));
+                reply.1.push((format!("{space}{}", item["name"].as_str().unwrap()), input));
             }
         }
     }
     let cached = "/input_tokens_details/cached_tokens";
-    said.2 = tokens(&response["usage"], ["/input_tokens", cached, "/output_tokens"]);
-    said
+    reply.2 = tokens(&response["usage"], ["/input_tokens", cached, "/output_tokens"]);
+    reply
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn responses_whole_and_streamed() {
     assert_eq!(deltas.map(|event| event["delta"].as_str().unwrap()).collect::<String>(), whole.0);
     let done = events.iter().filter(|event| event["type"] == "response.output_item.done");
     assert_eq!(done.count(), 2);
-    // What it said and what it called are one turn; the result is a turn of its own.
+    // What it turn and what it called are one turn; the result is a turn of its own.
     let items = body["input"].as_array_mut().unwrap();
     items.push(message("assistant", "Säge"));
     items.push(json!({ "type": "function_call", "name": "exec_command", "arguments": "{}" }));
@@ -190,10 +190,10 @@ fn chat_whole_and_streamed() {
 #[test]
 fn gemini_whole_and_streamed() {
     let llm = ScriptedLlm::start([script()]);
-    let said = |role: &str, part: Value| json!({ "role": role, "parts": [part] });
+    let turn = |role: &str, part: Value| json!({ "role": role, "parts": [part] });
     let mut body = json!({
         "systemInstruction": { "parts": [{ "text": "Be kind." }] },
-        "contents": [said("user", json!({ "text": "[[script:s]]" }))],
+        "contents": [turn("user", json!({ "text": "[[script:s]]" }))],
         "tools": [{ "functionDeclarations": [{ "name": "run_shell_command" }, { "name": "write_file" }] }],
     });
     let whole = post(&llm, "/v1beta/models/pro:generateContent", &body).json();
@@ -212,9 +212,9 @@ fn gemini_whole_and_streamed() {
     assert_eq!(streamed.last().unwrap()["functionCall"]["name"], "run_shell_command");
     assert_eq!(events.last().unwrap()["candidates"][0]["finishReason"], "STOP");
     let contents = body["contents"].as_array_mut().unwrap();
-    contents.push(said("model", json!({ "functionCall": {} })));
+    contents.push(turn("model", json!({ "functionCall": {} })));
     let result = json!({ "functionResponse": { "response": { "output": "listed" } } });
-    contents.push(said("user", result));
+    contents.push(turn("user", result));
     let second = post(&llm, "/v1beta/models/pro:generateContent", &body).json();
     let args = &parts(&second)[0]["functionCall"]["args"];
     assert_eq!(*args, json!({ "file_path": "d/f", "content": "x\n" }));

@@ -1,52 +1,52 @@
-//! Writes the planning files of a field.
+//! Builders for phases, plans and tasks, and the planning files that they render to.
 
 use std::path::Path;
 
-/// A phase of the roadmap.
+/// A phase of the test roadmap.
 #[derive(Clone, Debug)]
-pub struct Phase {
+pub struct PhaseFixture {
     number: String,
     depends_on: Vec<String>,
-    plans: Vec<Plan>,
+    plans: Vec<PlanFixture>,
     context: bool,
     details: String,
 }
 
-/// A plan of a phase.
+/// A plan of a test phase.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct PlanFixture {
     wave: u32,
     files: Vec<String>,
-    tasks: Vec<Task>,
+    tasks: Vec<TaskFixture>,
     text: Option<String>,
 }
 
-/// A task of a plan.
+/// A task of a test plan.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct TaskFixture {
     script: String,
     check: String,
     kind: String,
 }
 
-/// A phase that comes after others.
-pub fn phase(number: &str, depends_on: &[&str]) -> Phase {
+/// Creates a phase without plans that depends on other phases.
+pub fn phase(number: &str, depends_on: &[&str]) -> PhaseFixture {
     let depends_on = depends_on.iter().map(|number| (*number).to_owned()).collect();
     let (number, details) = (number.to_owned(), String::new());
-    Phase { number, depends_on, plans: Vec::new(), context: true, details }
+    PhaseFixture { number, depends_on, plans: Vec::new(), context: true, details }
 }
 
-impl Phase {
+impl PhaseFixture {
     /// Adds a plan.
     #[must_use]
-    pub fn with(mut self, plan: Plan) -> Self {
+    pub fn with(mut self, plan: PlanFixture) -> Self {
         self.plans.push(plan);
         self
     }
 
-    /// Leaves out the file that says what is wanted.
+    /// Leaves out the CONTEXT.md file, so that the phase needs a discussion.
     #[must_use]
-    pub fn undiscussed(self) -> Self {
+    pub fn without_context(self) -> Self {
         Self { context: false, ..self }
     }
 
@@ -56,7 +56,7 @@ impl Phase {
         Self { details: format!("{lines}\n"), ..self }
     }
 
-    /// Its name in the roadmap.
+    /// The name in the roadmap.
     pub fn name(&self) -> String {
         format!("Field {}", self.number)
     }
@@ -71,7 +71,7 @@ impl Phase {
         format!(".planning/phases/{}-field-{}", self.padded(), self.number.replace('.', "-"))
     }
 
-    /// Its section of the roadmap.
+    /// The section in the roadmap.
     pub fn section(&self) -> String {
         let on: Vec<_> = self.depends_on.iter().map(|number| format!("Phase {number}")).collect();
         let on = if on.is_empty() { "Nothing".to_owned() } else { on.join(", ") };
@@ -84,12 +84,12 @@ impl Phase {
         )
     }
 
-    /// Its line in the roadmap's list.
+    /// The line in the roadmap's list.
     pub fn line(&self) -> String {
         format!("- [ ] **Phase {}: {}** - sown\n", self.number, self.name())
     }
 
-    /// Its files, with their paths in the project.
+    /// The planning files as pairs of path and text.
     pub fn files(&self, sync: &Path) -> Vec<(String, String)> {
         let (dir, padded) = (self.dir(), self.padded());
         let mut files = Vec::new();
@@ -106,26 +106,26 @@ impl Phase {
     }
 }
 
-/// A plan of these tasks, in the first wave.
-pub fn plan(tasks: Vec<Task>) -> Plan {
-    Plan { wave: 1, files: Vec::new(), tasks, text: None }
+/// Creates a plan of these tasks in the first wave.
+pub fn plan(tasks: Vec<TaskFixture>) -> PlanFixture {
+    PlanFixture { wave: 1, files: Vec::new(), tasks, text: None }
 }
 
-impl Plan {
-    /// Puts it into a later wave.
+impl PlanFixture {
+    /// Sets the wave.
     #[must_use]
     pub fn wave(self, wave: u32) -> Self {
         Self { wave, ..self }
     }
 
-    /// Lets it say which files it changes.
+    /// Sets the files that the plan declares to change.
     #[must_use]
     pub fn changes(self, files: &[&str]) -> Self {
         Self { files: files.iter().map(|file| (*file).to_owned()).collect(), ..self }
     }
 
-    /// A plan of any text at all.
-    pub fn of_text(text: &str) -> Self {
+    /// Creates a plan with exactly this text.
+    pub fn from_text(text: &str) -> Self {
         Self { text: Some(text.to_owned()), ..plan(Vec::new()) }
     }
 
@@ -146,13 +146,13 @@ impl Plan {
     }
 }
 
-/// A task that runs a script and is checked by nothing.
-pub fn task(script: &str) -> Task {
-    Task { script: script.to_owned(), check: "true".to_owned(), kind: "auto".to_owned() }
+/// Creates a task that runs a script; its check always succeeds.
+pub fn task(script: &str) -> TaskFixture {
+    TaskFixture { script: script.to_owned(), check: "true".to_owned(), kind: "auto".to_owned() }
 }
 
-impl Task {
-    /// Makes a command its check.
+impl TaskFixture {
+    /// Sets the command that checks the task.
     #[must_use]
     pub fn check(self, check: &str) -> Self {
         Self { check: check.to_owned(), ..self }
@@ -164,7 +164,7 @@ impl Task {
         Self { check: String::new(), ..self }
     }
 
-    /// Makes it wait for a person.
+    /// Makes the task a checkpoint that waits for a person.
     #[must_use]
     pub fn checkpoint(self, kind: &str) -> Self {
         Self { kind: format!("checkpoint:{kind}"), ..self }
@@ -172,7 +172,7 @@ impl Task {
 
     fn render(&self, number: usize, id: &str, sync: &Path) -> String {
         let Self { script, check, kind } = self;
-        let meet = meet(sync);
+        let meet = meet_function(sync);
         let verify = match check.as_str() {
             "" => String::new(),
             check => {
@@ -187,8 +187,8 @@ impl Task {
     }
 }
 
-/// The function by which a script stops at a point until the test lets it go on, or is over itself.
-pub(super) fn meet(sync: &Path) -> String {
+/// Returns the shell function `meet`, which waits at a point until the test releases it or ends.
+pub(super) fn meet_function(sync: &Path) -> String {
     format!(
         "meet() {{ : > '{sync}'/at-$1; while [ ! -e '{sync}'/go-$1 ]; do \
          [ -d '{sync}' ] || exit 9; sleep 0.01; done; }}",
@@ -196,10 +196,10 @@ pub(super) fn meet(sync: &Path) -> String {
     )
 }
 
-/// All planning files of some phases.
-pub(super) fn files(phases: &[Phase], sync: &Path) -> Vec<(String, String)> {
-    let lines: String = phases.iter().map(Phase::line).collect();
-    let sections: String = phases.iter().map(Phase::section).collect();
+/// Returns all planning files of these phases.
+pub(super) fn files(phases: &[PhaseFixture], sync: &Path) -> Vec<(String, String)> {
+    let lines: String = phases.iter().map(PhaseFixture::line).collect();
+    let sections: String = phases.iter().map(PhaseFixture::section).collect();
     let roadmap =
         format!("# Roadmap: Field\n\n## Phases\n\n{lines}\n## Phase Details\n\n{sections}");
     let state = "# Project State\n\n## Current Position\n\nPhase: 1\nStatus: Ready\n\n\

@@ -1,5 +1,6 @@
-//! What a run leaves behind, as text in which two runs can be compared: all that says when, how long,
-//! which commit or which attempt is masked.
+//! Renders the state after a run as text, so that two runs can be compared.
+//!
+//! Everything that differs between any two runs is masked: times, durations, commits, attempts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 use serde_json::Value;
 
-use super::Field;
+use super::PlannedProject;
 
-/// What differs between any two runs, and what stands for it. In this order: a run's name has a
-/// date in it.
+/// Patterns that differ between any two runs, with their replacements. The order matters: a run id
+/// contains a date.
 const MASKS: [(&str, &str); 9] = [
     (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?", "TIME"),
@@ -19,29 +20,29 @@ const MASKS: [(&str, &str); 9] = [
     (r"\b[0-9a-f]{7,64}\b", "HASH"),
     (r"\b\d+(\.\d+)? ?(min|ms|s|h)\b", "DURATION"),
     (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
-    // How often the lead was away is about the disturbance. The first such note is written over "None."
+    // How often the lead was away depends on the disturbance. The first such note replaces "None."
     (
         r"(?m)(^\+?)(None\.|- .*The lead has not answered for .*)\n(\+?- .*The lead has not answered for .*\n)*",
         "${1}None.\n",
     ),
-    // Whose worker died while it looked ahead does the same again in its turn.
+    // A phase whose worker died during look-ahead does the same work again in its turn.
     (r"(?m)^\+?\n\+?<!-- Made ahead on .*\n", ""),
     (r"(?m)^@@ .* @@", "@@"),
 ];
 
-/// How commits end that need not be there: those of planning files go in with others, and what is
-/// never taken back is not brought again. No mark depends on them.
-const FOLDED: [&str; 5] =
-    ["): context", "): researcher", "): planner", "): what was done ahead", " took back"];
+/// Subject endings of optional commits. Commits of planning files may be folded into others, and work
+/// that no commit reverted is not restored. No trailer depends on these commits.
+const OPTIONAL_COMMITS: [&str; 5] =
+    ["): context", "): researcher", "): planner", "): what was done ahead", " reverted"];
 
-/// The diff of everything against nothing shows all files of a commit in one go.
+/// The id of git's empty tree: a diff against it shows all files of a commit.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-impl Field {
-    /// The repository and its planning files, each part under a name.
-    pub fn picture(&self) -> BTreeMap<String, String> {
+impl PlannedProject {
+    /// Returns the masked state of the repository and its planning files, by part.
+    pub fn normalized_state(&self) -> BTreeMap<String, String> {
         let masks = MASKS.map(|(what, with)| (Regex::new(what).expect("it is fixed"), with));
-        let outside = fs::canonicalize(self.sandbox.outside()).expect("it is there");
+        let outside = fs::canonicalize(self.sandbox.outer_dir()).expect("it is there");
         let outside = outside.to_string_lossy().into_owned();
         let masked = |text: &str| {
             let text = text.replace(&outside, "OUTSIDE");
@@ -51,10 +52,10 @@ impl Field {
         for branch in self.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]).lines() {
             let all = self.git(&["diff", "--no-color", "--no-renames", EMPTY_TREE, branch]);
             parts.insert(branch.to_owned(), all);
-            // Phases side by side end in any order. What was written and not committed yet goes in
-            // with the next commit.
-            let subjects = self.standing(branch);
-            let is_own = |subject: &&String| !FOLDED.iter().any(|end| subject.ends_with(end));
+            // Parallel phases end in any order. Uncommitted files go into the next commit.
+            let subjects = self.effective_subjects(branch);
+            let is_own =
+                |subject: &&String| !OPTIONAL_COMMITS.iter().any(|end| subject.ends_with(end));
             let mut subjects: Vec<_> = subjects.iter().filter(is_own).cloned().collect();
             subjects.sort_unstable();
             parts.insert(format!("commits of {branch}"), subjects.join("\n"));
@@ -63,7 +64,7 @@ impl Field {
         parts.insert("worktrees".to_owned(), worktrees);
         let refs = self.git(&["for-each-ref", "--format=%(refname)", "refs/mow/run", "refs/stash"]);
         parts.insert("references".to_owned(), refs);
-        let claims = self.top().join(".git/mow/claims.json");
+        let claims = self.repository_root().join(".git/mow/claims.json");
         parts.insert("claims".to_owned(), fs::read_to_string(claims).unwrap_or_default());
         for path in self.files_below(&self.root()) {
             let name = path.strip_prefix(self.root()).unwrap_or(&path).to_string_lossy();
@@ -74,18 +75,18 @@ impl Field {
             if !name.contains("dashboard-") && !is_copy {
                 let bytes = fs::read(&path).unwrap_or_default();
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                // Phases side by side get their worktrees in any order.
+                // Parallel phases get their worktrees in any order.
                 let is_manifest = name.ends_with("manifest.json");
-                let text = if is_manifest { sorted(&text) } else { text };
+                let text = if is_manifest { sorted_json_lines(&text) } else { text };
                 parts.insert(name.to_string(), text);
             }
         }
         parts.into_iter().map(|(name, text)| (masked(&name), masked(&text))).collect()
     }
 
-    /// The subjects of a branch's commits. Work that was undone is left out, with what undid it: of plans
-    /// side by side it stays in the history, of one that is alone it does not.
-    fn standing(&self, branch: &str) -> Vec<String> {
+    /// Returns the subjects of a branch's commits without undone work and the commits that undid it.
+    /// Undone work of parallel plans stays in the history; undone work of a single plan does not.
+    fn effective_subjects(&self, branch: &str) -> Vec<String> {
         let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
         let format = format!("--format=%s%x00{}%x00{}", trailer("Mow-Task"), trailer("Mow-Undone"));
         let log = self.git(&["log", &format, branch]);
@@ -103,10 +104,10 @@ impl Field {
         standing.iter().map(|line| line[0].to_owned()).collect()
     }
 
-    /// Temporary files that nobody removed, in the project, its worktrees and the engine's directory.
-    pub fn strays(&self) -> Vec<PathBuf> {
-        let mut all = self.files_below(&self.top());
-        all.extend(self.files_below(&self.top().join(".git/mow")));
+    /// Returns temporary files left in the project, its worktrees and the engine's directory.
+    pub fn leftover_temporary_files(&self) -> Vec<PathBuf> {
+        let mut all = self.files_below(&self.repository_root());
+        all.extend(self.files_below(&self.repository_root().join(".git/mow")));
         all.retain(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(".mow-tmp-")
@@ -114,15 +115,15 @@ impl Field {
         all
     }
 
-    /// The engine's locks that somebody holds.
-    pub fn held(&self) -> Vec<PathBuf> {
-        let mut all = self.files_below(&self.top().join(".git/mow"));
+    /// Returns the engine's lock files that a process holds.
+    pub fn held_locks(&self) -> Vec<PathBuf> {
+        let mut all = self.files_below(&self.repository_root().join(".git/mow"));
         all.retain(|path| path.extension().is_some_and(|end| end == "lock"));
         all.retain(|path| mow_store::disk::is_locked(path).expect("it can be asked"));
         all
     }
 
-    /// All files below a directory but those of git, and no links.
+    /// Returns all files below a directory, without git's own files and links.
     fn files_below(&self, top: &Path) -> Vec<PathBuf> {
         let (mut files, mut folders) = (Vec::new(), vec![top.to_path_buf()]);
         while let Some(folder) = folders.pop() {
@@ -140,8 +141,8 @@ impl Field {
     }
 }
 
-/// JSON as lines of paths and values, in order.
-fn sorted(text: &str) -> String {
+/// Returns JSON as sorted lines of paths and values.
+fn sorted_json_lines(text: &str) -> String {
     fn lines(at: &str, value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! The steps of a phase by plain git: worktree, script, commits, a merge without a checkout.
+//! Runs the steps of a phase by plain git: worktree, script, commits, merge without a checkout.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-/// Takes some phases through git, two at a time; returns how long all took.
+/// Runs phases by plain git, two at a time; returns the total time.
 pub(crate) fn run(top: &Path, phases: usize, commits: usize) -> Result<Duration> {
     let start = Instant::now();
     let tip = Mutex::new(git(top, &["rev-parse", "main"])?);
-    git(top, &["update-ref", "refs/bare/target", &tip.lock().expect("nobody panics")])?;
+    git(top, &["update-ref", "refs/bare/target", &tip.lock().expect("no thread panics")])?;
     let next = AtomicUsize::new(1);
     let work = || -> Result<()> {
         loop {
@@ -35,7 +35,7 @@ pub(crate) fn run(top: &Path, phases: usize, commits: usize) -> Result<Duration>
 
 fn phase(top: &Path, number: usize, commits: usize, tip: &Mutex<String>) -> Result<()> {
     let (branch, path) = (format!("bare-{number}"), top.join(format!(".worktrees/{number}")));
-    let base = tip.lock().expect("nobody panics").clone();
+    let base = tip.lock().expect("no thread panics").clone();
     let at = path.to_string_lossy();
     git(top, &["worktree", "add", "--quiet", "-b", &branch, &at, &base])?;
     for commit in 0..commits {
@@ -45,7 +45,7 @@ fn phase(top: &Path, number: usize, commits: usize, tip: &Mutex<String>) -> Resu
         git(&path, &["add", "--all"])?;
         git(&path, &["commit", "--quiet", "-m", "work"])?;
     }
-    let mut tip = tip.lock().expect("nobody panics");
+    let mut tip = tip.lock().expect("no thread panics");
     let tree = git(top, &["merge-tree", "--write-tree", &tip, &branch])?;
     let merge = git(top, &["commit-tree", &tree, "-p", &tip, "-p", &branch, "-m", "merge"])?;
     git(top, &["update-ref", "refs/bare/target", &merge, &tip])?;
@@ -57,7 +57,7 @@ fn git(dir: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.current_dir(dir).args(arguments).stdin(Stdio::null());
     let output = command.output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {} failed: {said}", arguments.join(" "));
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git {} failed: {message}", arguments.join(" "));
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -1,92 +1,92 @@
-//! A command that is still going, and signals for it.
+//! A command that runs in the background, and signals for processes.
 
 use std::io::Read;
 use std::process::{Child, ExitStatus};
 use std::thread::{self, JoinHandle};
 
-use crate::call::Call;
+use crate::program_call::ProgramCall;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A command on its way. Whoever forgets about it kills it.
+/// A running command. Dropping it kills the process.
 #[derive(Debug)]
-pub struct Going {
+pub struct RunningCommand {
     child: Child,
-    said: Option<JoinHandle<(String, String)>>,
+    output: Option<JoinHandle<(String, String)>>,
 }
 
-impl Going {
-    /// Starts a call and lets it go on.
-    pub fn of(call: Call) -> Self {
+impl RunningCommand {
+    /// Starts a call and collects its output in the background.
+    pub fn start(call: ProgramCall) -> Self {
         let mut child = call.spawn();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let said = thread::spawn(move || {
+        let output = thread::spawn(move || {
             let read = |from: Option<Box<dyn Read + Send>>| {
                 let mut bytes = Vec::new();
                 from.map(|mut from| from.read_to_end(&mut bytes));
                 String::from_utf8_lossy(&bytes).into_owned()
             };
             let errors = thread::spawn(move || read(stderr.map(|from| Box::new(from) as _)));
-            let said = read(stdout.map(|from| Box::new(from) as _));
-            (said, errors.join().unwrap_or_default())
+            let output = read(stdout.map(|from| Box::new(from) as _));
+            (output, errors.join().unwrap_or_default())
         });
-        Self { child, said: Some(said) }
+        Self { child, output: Some(output) }
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it has ended.
+    /// Returns whether the process has exited.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_some()
     }
 
-    /// Interrupts it, as Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         signal(self.pid(), Signal::INT);
     }
 
-    /// Kills it, at once and without a chance to clear up.
+    /// Sends SIGKILL and waits for the exit.
     pub fn kill(mut self) {
         self.child.kill().expect("it is our child");
         self.child.wait().expect("it is our child");
     }
 
-    /// Waits for its end; returns how it ended and all it said.
+    /// Waits for the exit; returns the status and all output.
     pub fn end(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("it is our child");
-        let said = self.said.take().map(JoinHandle::join);
-        let (stdout, stderr) = said.and_then(Result::ok).unwrap_or_default();
+        let output = self.output.take().map(JoinHandle::join);
+        let (stdout, stderr) = output.and_then(Result::ok).unwrap_or_default();
         (status, stdout + &stderr)
     }
 }
 
-impl Drop for Going {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
-        // A test that failed leaves nothing behind; one that has ended it is not harmed.
+        // A failed test leaves no process behind. For a finished process this does nothing.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// Sends a process a signal; one that is gone gets none.
+/// Sends a signal to a process; does nothing when the process is gone.
 fn signal(pid: u32, what: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     kill_process(pid.expect("it is the number of a process"), what).ok();
 }
 
-/// Makes a process stand still.
-pub fn stop(pid: u32) {
+/// Suspends a process with SIGSTOP.
+pub fn suspend(pid: u32) {
     signal(pid, Signal::STOP);
 }
 
-/// Lets a process go on that was made to stand still.
-pub fn go_on(pid: u32) {
+/// Resumes a suspended process with SIGCONT.
+pub fn resume(pid: u32) {
     signal(pid, Signal::CONT);
 }
 
-/// Kills a process at once.
+/// Kills a process with SIGKILL.
 pub fn kill(pid: u32) {
     signal(pid, Signal::KILL);
 }

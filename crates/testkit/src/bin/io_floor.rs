@@ -1,6 +1,6 @@
-//! The least a program can do for the same work: what `cargo xtask bench` compares mow with.
+//! Does only the I/O of a command: the lower bound that `cargo xtask bench` compares mow with.
 //!
-//! It does the IO and nothing else: no parsing, no checks, no messages beyond the system's own.
+//! No parsing, no checks, no messages beyond those of the system.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ fn main() -> io::Result<()> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((what, paths)) = words.split_first() else {
         return Err(io::Error::other(
-            "usage: floor nothing|read|durable-write|scan|read-status PATH…",
+            "usage: io_floor nothing|read|durable-write|scan|read-status PATH…",
         ));
     };
     match (what.to_str(), paths) {
@@ -27,11 +27,11 @@ fn main() -> io::Result<()> {
 /// Replaces a file with its own content, so that a crash leaves the old or the new one.
 fn write_durably(path: &Path) -> io::Result<()> {
     let content = fs::read(path)?;
-    let beside = path.with_extension("floor");
-    let mut file = File::create(&beside)?;
+    let temporary = path.with_extension("floor");
+    let mut file = File::create(&temporary)?;
     file.write_all(&content)?;
     file.sync_data()?;
-    fs::rename(&beside, path)
+    fs::rename(&temporary, path)
 }
 
 /// Lists every phase folder and reads the roadmap.

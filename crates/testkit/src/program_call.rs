@@ -1,7 +1,7 @@
-//! One call of a program and what came of it.
+//! Runs a program with a fixed environment, and asserts on its result.
 //!
-//! The environment is empty but for a path, a home and a place for temporary files, all fixed: what
-//! a test sees does not depend on who runs it. The assertions print the call and all its output.
+//! The environment contains only fixed values of `PATH`, `HOME` and `TMPDIR`, so a test does not depend
+//! on who runs it. Failed assertions print the call and all its output.
 
 use std::ffi::OsStr;
 use std::io::{Seek, Write};
@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use crate::terminal::Terminal;
 
-/// A call that was not started yet.
+/// A program with its arguments, not started yet.
 #[derive(Debug)]
-pub struct Call {
+pub struct ProgramCall {
     command: Command,
     root: PathBuf,
 }
 
-/// Takes the caller's environment away and puts the sandbox's in its place.
-pub(crate) fn clear(command: &mut Command, root: &Path) {
+/// Replaces the inherited environment with the sandbox's.
+pub(crate) fn isolate_environment(command: &mut Command, root: &Path) {
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -29,33 +29,33 @@ pub(crate) fn clear(command: &mut Command, root: &Path) {
         .stdin(Stdio::null());
 }
 
-impl Call {
+impl ProgramCall {
     pub(crate) fn new<A: AsRef<OsStr>>(
         program: &Path,
         root: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> Self {
         let mut command = Command::new(program);
-        clear(&mut command, root);
+        isolate_environment(&mut command, root);
         command.args(arguments).current_dir(root).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { command, root: root.to_path_buf() }
     }
 
-    /// Sets a variable for the program.
+    /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Takes a variable away from the program.
+    /// Removes a variable.
     #[must_use]
     pub fn without_env(mut self, name: &str) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Lets the program read this.
+    /// Sets the standard input.
     #[must_use]
     pub fn stdin(mut self, text: &str) -> Self {
         let mut file = tempfile::tempfile().expect("temporary files can be made");
@@ -65,14 +65,14 @@ impl Call {
         self
     }
 
-    /// Starts the program in another directory, relative to the project's root.
+    /// Sets the working directory, relative to the project's root.
     #[must_use]
     pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(self.root.join(folder));
         self
     }
 
-    /// Runs the program by somebody for whom the modes of files count, whoever runs the test.
+    /// Drops root's right to ignore file modes, so that modes count even when root runs the test.
     #[must_use]
     pub fn unprivileged(mut self) -> Self {
         if !rustix::process::geteuid().is_root() {
@@ -80,7 +80,7 @@ impl Call {
         }
         let old = self.command;
         self.command = Command::new("setpriv");
-        clear(&mut self.command, &self.root);
+        isolate_environment(&mut self.command, &self.root);
         self.command
             .args(["--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"])
             .arg(old.get_program())
@@ -103,11 +103,11 @@ impl Call {
     }
 
     /// Runs the program to its end.
-    pub fn run(mut self) -> Ran {
+    pub fn run(mut self) -> CommandResult {
         let output = self.command.output().expect("the program can be started");
         let text = |bytes| String::from_utf8(bytes).expect("programs print UTF-8");
         let words = self.command.get_args().map(|word| format!(" {}", word.to_string_lossy()));
-        Ran {
+        CommandResult {
             call: words.collect(),
             status: output.status,
             stdout: text(output.stdout),
@@ -116,58 +116,58 @@ impl Call {
     }
 }
 
-/// A call that has ended.
+/// The exit status and output of a finished program.
 #[derive(Debug)]
-#[must_use = "nobody looks at how the call ended"]
-pub struct Ran {
+#[must_use = "the result of the call is not checked"]
+pub struct CommandResult {
     /// The arguments, for messages.
     call: String,
-    /// How the program ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it said on the side.
+    /// The standard error.
     pub stderr: String,
 }
 
-impl Ran {
-    /// Says in the messages what the call is meant to show.
+impl CommandResult {
+    /// Adds the purpose of the call to assertion messages.
     pub fn about(mut self, about: &str) -> Self {
         self.call = format!("{}   # {about}", self.call);
         self
     }
 
-    /// The answer of a call that must have succeeded without a word on standard error.
+    /// Asserts success with empty standard error; returns the standard output.
     #[track_caller]
-    pub fn quietly(self) -> String {
+    pub fn stdout_on_success(self) -> String {
         assert!(self.status.success() && self.stderr.is_empty(), "{}", self.transcript());
         self.stdout
     }
 
-    /// The answer as JSON.
+    /// Asserts success; returns the standard output parsed as JSON.
     #[track_caller]
     pub fn json(self) -> Value {
         let transcript = self.transcript();
-        serde_json::from_str(&self.quietly())
+        serde_json::from_str(&self.stdout_on_success())
             .unwrap_or_else(|error| panic!("not JSON: {error}\n{transcript}"))
     }
 
-    /// Checks an answer byte for byte.
+    /// Asserts success and exactly this standard output.
     #[track_caller]
     pub fn prints(self, expected: &str) {
         let transcript = self.transcript();
-        assert_eq!(self.quietly(), expected, "{transcript}");
+        assert_eq!(self.stdout_on_success(), expected, "{transcript}");
     }
 
-    /// Checks that the answer is this JSON as contract commands print it: keys in this order,
+    /// Asserts that the output is this JSON as contract commands print it: keys in this order,
     /// two blanks of indent, no final newline.
     #[track_caller]
-    pub fn answers(self, expected: &Value) {
+    pub fn prints_json(self, expected: &Value) {
         let pretty = serde_json::to_string_pretty(expected).expect("JSON can be printed");
         self.prints(&pretty);
     }
 
-    /// Checks that the call was refused: exit code 1, no answer, and a message that holds this.
+    /// Asserts a refusal: exit code 1, no output, and an error message that contains this text.
     #[track_caller]
     pub fn refuses(self, message: &str) {
         let transcript = self.transcript();
@@ -180,7 +180,7 @@ impl Ran {
         assert!(is_hint && self.stderr.ends_with('\n'), "{transcript}");
     }
 
-    /// The call and all that came of it.
+    /// Returns the call, its exit status and its output.
     pub fn transcript(&self) -> String {
         let Self { call, status, stdout, stderr } = self;
         format!("${call}\n{status}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
