@@ -13,20 +13,20 @@ use std::time::Instant;
 use std::{env, io};
 
 /// A program of npm's and the version that tests are written for.
-struct Pin {
+struct PinnedPackage {
     program: &'static str,
     package: &'static str,
     version: &'static str,
 }
 
 /// What the agents run on. It comes first: newer agents refuse to be installed by an older one.
-const NODE: Pin = Pin { program: "node", package: "node", version: "24.21.0" };
+const NODE: PinnedPackage = PinnedPackage { program: "node", package: "node", version: "24.21.0" };
 
-const AGENTS: [Pin; 4] = [
-    Pin { program: "claude", package: "@anthropic-ai/claude-code", version: "2.1.325" },
-    Pin { program: "codex", package: "@openai/codex", version: "0.166.0" },
-    Pin { program: "gemini", package: "@google/gemini-cli", version: "0.61.0" },
-    Pin { program: "opencode", package: "opencode-ai", version: "1.18.33" },
+const AGENTS: [PinnedPackage; 4] = [
+    PinnedPackage { program: "claude", package: "@anthropic-ai/claude-code", version: "2.1.325" },
+    PinnedPackage { program: "codex", package: "@openai/codex", version: "0.166.0" },
+    PinnedPackage { program: "gemini", package: "@google/gemini-cli", version: "0.61.0" },
+    PinnedPackage { program: "opencode", package: "opencode-ai", version: "1.18.33" },
 ];
 
 /// Written last, so that an installation that was cut off does not count.
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => println!("{}", ensure_agents()?.display()),
-        ["--check"] => Place::usual()?.check()?,
+        ["--check"] => AgentDir::standard()?.check()?,
         _ => bail!("unexpected arguments {words:?}; the only one is --check"),
     }
     Ok(())
@@ -44,20 +44,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Returns the directory of the agents' programs; installs them when they are not there yet.
 pub(crate) fn ensure_agents() -> Result<PathBuf> {
-    let place = Place::usual()?;
-    place.ensure()?;
-    Ok(place.bin())
+    let dir = AgentDir::standard()?;
+    dir.ensure()?;
+    Ok(dir.bin())
 }
 
-/// Where the agents are, and how npm is called.
-struct Place {
+/// The directory of the agents, and how npm is called.
+struct AgentDir {
     home: PathBuf,
     npm: Vec<OsString>,
 }
 
-impl Place {
+impl AgentDir {
     /// `MOW_AGENTS`, or below the cache.
-    fn usual() -> Result<Self> {
+    fn standard() -> Result<Self> {
         let home = match env::var_os("MOW_AGENTS").filter(|dir| !dir.is_empty()) {
             Some(dir) => repo::root().join(dir),
             None => repo::cache()?.join("agents"),
@@ -80,33 +80,33 @@ impl Place {
         fs::create_dir_all(&self.home).with_context(|| self.home.display().to_string())?;
         let lock = File::create(self.home.join("lock")).context("cannot make the agents' lock")?;
         if lock.try_lock().is_err() {
-            println!("waiting for another one who installs the agents");
+            println!("waiting for another process that installs the agents");
             lock.lock().context("cannot lock the directory of the agents")?;
         }
-        // Whoever held the lock may have done it.
+        // The process that held the lock may have installed them.
         if self.is_installed() { Ok(()) } else { self.install() }
     }
 
     fn install(&self) -> Result<()> {
         let start = Instant::now();
         println!("installing the agents once, into {}", self.home.display());
-        // Whatever is there belongs to other pins or was cut off.
+        // Existing files belong to other versions or to an installation that was cut off.
         for name in [STAMP, "package.json", "package-lock.json"] {
-            gone(fs::remove_file(self.home.join(name)))?;
+            ignore_missing(fs::remove_file(self.home.join(name)))?;
         }
-        gone(fs::remove_dir_all(self.home.join("node_modules")))?;
+        ignore_missing(fs::remove_dir_all(self.home.join("node_modules")))?;
         fs::write(self.home.join("package.json"), "{\"private\":true}\n")?;
         self.npm_install(&[NODE])?;
         self.npm_install(&AGENTS)?;
         self.check()?;
         // Everything in it is installed now.
-        gone(fs::remove_dir_all(self.home.join("cache")))?;
+        ignore_missing(fs::remove_dir_all(self.home.join("cache")))?;
         fs::write(self.home.join(STAMP), pins()).context("cannot write the agents' stamp")?;
         println!("installed the agents in {:.0} s", start.elapsed().as_secs_f64());
         Ok(())
     }
 
-    fn npm_install(&self, pins: &[Pin]) -> Result<()> {
+    fn npm_install(&self, pins: &[PinnedPackage]) -> Result<()> {
         let (program, first) = self.npm.split_first().context("npm has a name")?;
         let mut npm = Command::new(program);
         npm.args(first)
@@ -117,7 +117,7 @@ impl Place {
             .arg(self.home.join("cache"))
             .env("PATH", self.path()?)
             .current_dir(&self.home);
-        for Pin { package, version, .. } in pins {
+        for PinnedPackage { package, version, .. } in pins {
             println!("installing {package} {version}");
             npm.arg(format!("{package}@{version}"));
         }
@@ -129,7 +129,7 @@ impl Place {
     /// Prints the version of each program, and fails when one is not the pinned one.
     fn check(&self) -> Result<()> {
         let mut wrong = Vec::new();
-        for Pin { program, version, .. } in [&NODE].into_iter().chain(&AGENTS) {
+        for PinnedPackage { program, version, .. } in [&NODE].into_iter().chain(&AGENTS) {
             let found = self.version(program)?;
             println!("{program:10} {found}");
             let mut words = found.split_whitespace();
@@ -147,8 +147,8 @@ impl Place {
         command.arg("--version").env_clear().env("HOME", self.home.join("home"));
         command.env("PATH", self.path()?).current_dir(&self.home);
         let Ok(output) = command.output() else { return Ok("missing".to_owned()) };
-        let said = String::from_utf8_lossy(&output.stdout);
-        Ok(said.lines().next().unwrap_or("silent").trim().to_owned())
+        let output = String::from_utf8_lossy(&output.stdout);
+        Ok(output.lines().next().unwrap_or("silent").trim().to_owned())
     }
 
     /// The path to look for programs in, with ours first.
@@ -159,17 +159,17 @@ impl Place {
     }
 }
 
-/// What the stamp says.
+/// Returns the content of the stamp file.
 fn pins() -> String {
     let pins = [&NODE].into_iter().chain(&AGENTS);
     pins.map(|pin| format!("{}@{}\n", pin.package, pin.version)).collect()
 }
 
-/// Takes for removed what was not there.
-fn gone(removed: io::Result<()>) -> Result<()> {
+/// Treats a missing file as removed.
+fn ignore_missing(removed: io::Result<()>) -> Result<()> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).context("cannot remove what an older installation left")
+            Err(error).context("cannot remove an older installation")
         }
         _ => Ok(()),
     }

@@ -10,12 +10,12 @@ mod table;
 
 use crate::repo;
 use anyhow::{Context, Result, bail};
-use project::Project;
+use project::BenchProject;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use table::{MEASUREMENTS, Measurement, Program, Side, Size};
+use table::{BenchSide, MEASUREMENTS, Measurement, Program, Size};
 
 const RUNS_DEFAULT: usize = 30;
 
@@ -24,9 +24,9 @@ struct Bench {
     mow: PathBuf,
     floor: PathBuf,
     /// On disk, because a durable write costs nothing on a file system in memory.
-    on_disk: Project,
-    small: Project,
-    large: Project,
+    on_disk: BenchProject,
+    small: BenchProject,
+    large: BenchProject,
     /// Where long answers go; kept empty, as it is for a person who asks now and then.
     cache: PathBuf,
 }
@@ -67,10 +67,10 @@ fn prepare(memory: &Path, disk: &Path) -> Result<Bench> {
     println!("building the release programs and generating the projects");
     Ok(Bench {
         mow: repo::build("mow", "mow", "release")?,
-        floor: repo::build("mow-testkit", "floor", "release")?,
-        on_disk: Project::generate(&disk.join("small"), Size::OnDisk.phases(), 0)?,
-        small: Project::generate(&memory.join("small"), Size::Small.phases(), 0)?,
-        large: Project::generate(
+        floor: repo::build("mow-testkit", "io_floor", "release")?,
+        on_disk: BenchProject::generate(&disk.join("small"), Size::OnDisk.phases(), 0)?,
+        small: BenchProject::generate(&memory.join("small"), Size::Small.phases(), 0)?,
+        large: BenchProject::generate(
             &memory.join("large"),
             Size::Large.phases(),
             Size::Large.phases(),
@@ -148,13 +148,13 @@ impl Bench {
     }
 
     /// Runs a subject once: warms the caches and tells whether it does the work at all.
-    fn says_something(&self, side: &Side) -> Result<bool> {
+    fn says_something(&self, side: &BenchSide) -> Result<bool> {
         let output = self.command(side).output()?;
         self.restore(side)?;
         Ok(output.status.success() && !output.stdout.is_empty())
     }
 
-    fn time(&self, side: &Side) -> Result<Duration> {
+    fn time(&self, side: &BenchSide) -> Result<Duration> {
         let mut command = self.command(side);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
@@ -167,14 +167,14 @@ impl Bench {
         Ok(took)
     }
 
-    fn restore(&self, side: &Side) -> Result<()> {
+    fn restore(&self, side: &BenchSide) -> Result<()> {
         if self.cache.exists() {
             fs::remove_dir_all(&self.cache).context("cannot empty the cache")?;
         }
         self.project(side.size).restore()
     }
 
-    fn command(&self, side: &Side) -> Command {
+    fn command(&self, side: &BenchSide) -> Command {
         let mut command = match side.program {
             Program::Mow => Command::new(&self.mow),
             Program::Floor => Command::new(&self.floor),
@@ -185,7 +185,7 @@ impl Bench {
         command
     }
 
-    fn project(&self, size: Size) -> &Project {
+    fn project(&self, size: Size) -> &BenchProject {
         match size {
             Size::OnDisk => &self.on_disk,
             Size::Small => &self.small,

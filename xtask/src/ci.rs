@@ -4,17 +4,17 @@ use crate::steps::Steps;
 use crate::{corpus, no_arguments, soak};
 use anyhow::Result;
 
-/// How often a storm test kills its victim here; `soak` does it far more often.
+/// How often a storm test kills the writing process; `soak` does it far more often.
 const STORM_KILLS: u32 = 200;
 
-/// How many seeds of the simulation are run here, and of how many phases at most.
+/// How many seeds the simulation runs, and the most phases of a seed.
 const SIMULATION_SEEDS: &str = "200";
 const SIMULATION_PHASES: &str = "200";
 
-/// How many long walks are cut off from power here.
+/// How many long sequences of file operations are interrupted by power failures.
 const DISK_WALKS: &str = "1000";
 
-/// How many random repositories are merged and cleaned up here.
+/// How many random repositories are merged and cleaned up.
 const MERGE_SCENARIOS: &str = "300";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     soak::run_storms(&mut steps, STORM_KILLS)?;
     soak::run_failpoints(&mut steps, "all")?;
-    let mut simulation = soak::simulation(&[], "sim::every_seed");
+    let mut simulation = soak::simulation(&[], "sim::every_seed")?;
     simulation.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_PHASES);
     steps.command("simulation", "seeds", simulation)?;
     soak::run_disk(&mut steps, DISK_WALKS)?;

@@ -8,7 +8,7 @@ mod score;
 
 use crate::repo;
 use anyhow::{Context, Result, bail, ensure};
-use score::{Phase, Score};
+use score::{Score, ScoredPhase};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -67,11 +67,11 @@ fn load_projects(corpus: &Path) -> Result<Vec<PathBuf>> {
 fn score_project(mow: &Path, project: &Path) -> Result<Score> {
     let path = project.join("expected.json");
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let expected = Phase::parse_list(&text).with_context(|| path.display().to_string())?;
+    let expected = ScoredPhase::parse_list(&text).with_context(|| path.display().to_string())?;
     let mut command = Command::new(mow);
     let output = command.args(["roadmap", "phases", "--json"]).current_dir(project).output()?;
     let answer = if output.status.success() {
-        Phase::parse_list(&output.stdout)
+        ScoredPhase::parse_list(&output.stdout)
     } else {
         let line = String::from_utf8_lossy(&output.stderr).lines().next().map(str::to_owned);
         Err(anyhow::anyhow!("{}: {}", output.status, line.unwrap_or_default()))

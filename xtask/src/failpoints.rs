@@ -1,4 +1,4 @@
-//! `cargo xtask failpoints`: the points at which tests let a process die, as the source has them.
+//! `cargo xtask failpoints`: lists the points at which tests kill a process, as found in the source.
 
 use crate::{no_arguments, repo};
 use anyhow::Result;

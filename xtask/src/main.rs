@@ -1,7 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 //!
 //! One file per task; [`TASKS`] is the whole list. A task may run programs and write below the
-//! cache and target directories; it never changes a tracked file.
+//! cache and target directories. Only `reference` changes tracked files.
 #![expect(clippy::print_stdout, reason = "a build tool reports on the terminal")]
 
 mod agents;
@@ -11,6 +11,7 @@ mod contract;
 mod corpus;
 mod failpoints;
 mod fuzz;
+mod reference;
 mod repo;
 mod soak;
 mod steps;
@@ -21,31 +22,57 @@ mod tools;
 use anyhow::{Result, bail};
 use std::process::ExitCode;
 
-struct Task {
+struct XtaskCommand {
     name: &'static str,
     about: &'static str,
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: &[Task] = &[
-    Task { name: "test", about: "format, lints, tidy, licences and every test", run: test::run },
-    Task { name: "ci", about: "test, then the longer tiers; what .ci/run calls", run: ci::run },
-    Task { name: "soak", about: "the same tests with far larger counts", run: soak::run },
-    Task { name: "agents", about: "install the agents that tests run [--check]", run: agents::run },
-    Task { name: "fuzz", about: "run the fuzz targets [TARGET] [--seconds N]", run: fuzz::run },
-    Task { name: "tidy", about: "the house rules that no compiler checks", run: tidy::run },
-    Task {
+const TASKS: &[XtaskCommand] = &[
+    XtaskCommand {
+        name: "check",
+        about: "lints and quick tests, before a commit",
+        run: test::run_check,
+    },
+    XtaskCommand {
+        name: "test",
+        about: "format, lints, tidy, licences and every test",
+        run: test::run,
+    },
+    XtaskCommand {
+        name: "ci",
+        about: "test, then the longer tiers; what .ci/run calls",
+        run: ci::run,
+    },
+    XtaskCommand { name: "soak", about: "the same tests with far larger counts", run: soak::run },
+    XtaskCommand {
+        name: "agents",
+        about: "install the agents that tests run [--check]",
+        run: agents::run,
+    },
+    XtaskCommand {
+        name: "fuzz",
+        about: "run the fuzz targets [TARGET] [--seconds N]",
+        run: fuzz::run,
+    },
+    XtaskCommand {
+        name: "tidy",
+        about: "the rules that no compiler checks, and spelling",
+        run: tidy::run,
+    },
+    XtaskCommand {
         name: "bench",
         about: "ratios to a bare program [--runs N]; what can be trusted [trust]",
         run: bench::run,
     },
-    Task {
+    XtaskCommand {
         name: "corpus",
         about: "score roadmap reading on MOW_CORPUS [--verbose] [--held-out]",
         run: corpus::run,
     },
-    Task { name: "failpoints", about: "list the points to die at", run: failpoints::run },
-    Task {
+    XtaskCommand { name: "reference", about: "write the generated pages", run: reference::run },
+    XtaskCommand { name: "failpoints", about: "list the points to die at", run: failpoints::run },
+    XtaskCommand {
         name: "contract",
         about: "commands and defects of the contract that are covered [--strict]",
         run: contract::run,

@@ -1,4 +1,4 @@
-//! Where things are: the repository, the target directory, the cache; and how cargo is called.
+//! Paths of the repository, the target directory and the cache, and calls of cargo.
 
 use anyhow::{Context, Result, bail};
 use std::env;

@@ -1,21 +1,21 @@
-//! `cargo xtask soak`: the tests that take a count, with counts for an afternoon.
+//! `cargo xtask soak`: the tests that take a count, with counts that take hours.
 //!
 //! | tier | what | counts by |
 //! |---|---|---|
-//! | storm | processes that write are killed, over and over | `MOW_STORM_KILLS` |
-//! | failpoints | processes die at every point, alone and in pairs | `MOW_FAILPOINTS` |
+//! | storm | writing processes are killed again and again | `MOW_STORM_KILLS` |
+//! | failpoints | processes are killed at every failpoint, alone and in pairs | `MOW_FAILPOINTS` |
 //! | simulation | seeds, and runs of full size | `MOW_SIM_SEEDS`, `MOW_SIM_LARGE` |
-//! | inbox | questions, and deaths of those who ask and answer | `MOW_INBOX_ITEMS`, `MOW_INBOX_KILLS`, `MOW_INBOX_CRITERIA` |
-//! | disk | what power failures leave on long walks | `MOW_DISK_WALKS` |
+//! | inbox | many questions while lead and `mow answer` are killed | `MOW_INBOX_ITEMS`, `MOW_INBOX_KILLS`, `MOW_INBOX_CRITERIA` |
+//! | disk | power failures during long sequences of file operations | `MOW_DISK_WALKS` |
 //! | scenarios | merges of random repositories | `MOW_MERGE_SCENARIOS` |
-//! | properties | everything else that throws its input | `PROPTEST_CASES` |
+//! | properties | all tests with random input | `PROPTEST_CASES` |
 //!
 //! Only the simulation is built with optimisations. A step that fails prints the command that repeats
-//! it, and the test in it how to repeat the one case alone; the others are run nevertheless.
+//! it; the test prints how to repeat the one case. The other steps still run.
 
 use crate::steps::Steps;
-use crate::{no_arguments, repo};
-use anyhow::{Context, Result, ensure};
+use crate::{no_arguments, tools};
+use anyhow::{Result, ensure};
 use std::process::Command;
 
 const STORM_KILLS: u32 = 2000;
@@ -43,18 +43,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     note(run_storms(&mut steps, STORM_KILLS));
     note(run_failpoints(&mut steps, "soak"));
-    let mut seeds = simulation(&["--release"], "sim::every_seed");
+    let mut seeds = simulation(&["--release"], "sim::every_seed")?;
     seeds.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_SEED_PHASES);
     note(steps.command("simulation", "seeds", seeds));
-    let mut large = simulation(&["--release"], "sim::a_large_run");
+    let mut large = simulation(&["--release"], "sim::a_large_run")?;
     large.env("MOW_SIM_LARGE", SIMULATION_PHASES).env("MOW_SIM_LARGE_SEEDS", SIMULATION_RUNS);
     note(steps.command("simulation", "full size", large));
     note(run_inbox(&mut steps));
     note(run_disk(&mut steps, DISK_WALKS));
     note(run_scenarios(&mut steps, MERGE_SCENARIOS));
-    let mut properties = repo::cargo(["test", "--workspace", "--locked"]);
-    properties.env("PROPTEST_CASES", PROPERTY_CASES);
-    note(steps.command("properties", "random input", properties));
+    note(run_properties(&mut steps));
     println!("{}", steps.table());
     for error in &failed {
         println!("failed: {error:#}");
@@ -64,72 +62,63 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the simulated world with some more options of cargo.
-pub(crate) fn simulation(options: &[&str], test: &str) -> Command {
-    let mut command = repo::cargo(["test", "--locked", "--package", "mow-engine", "--test", "it"]);
-    command.args(options).args([test, "--", "--nocapture"]);
-    command
+/// Returns the command that runs the simulation. `options` are options of cargo, such as `--release`.
+pub(crate) fn simulation(options: &[&str], test: &str) -> Result<Command> {
+    let mut command = tests("mow-engine", test)?;
+    command.args(options);
+    Ok(command)
 }
 
-/// Lets people and leads die over many questions; `cargo xtask test` does it with fewer.
+/// Kills the lead and `mow answer` while many questions are open. `cargo xtask test` runs fewer.
 fn run_inbox(steps: &mut Steps) -> Result<()> {
-    let mut many = repo::cargo(["test", "--locked", "--package", "mow-engine", "--test", "it"]);
-    many.args(["inbox::", "--", "--nocapture"]);
-    many.env("MOW_INBOX_ITEMS", INBOX_ITEMS).env("MOW_INBOX_KILLS", INBOX_KILLS);
-    steps.command("inbox", "questions", many)?;
-    let mut people = repo::cargo(["test", "--locked", "--package", "mow", "--test", "it"]);
-    people.args(["run::inbox", "--", "--nocapture"]).env("MOW_INBOX_CRITERIA", INBOX_CRITERIA);
-    steps.command("inbox", "mow answer", people)
+    let mut questions = tests("mow-engine", "inbox::")?;
+    questions.env("MOW_INBOX_ITEMS", INBOX_ITEMS).env("MOW_INBOX_KILLS", INBOX_KILLS);
+    steps.command("inbox", "questions", questions)?;
+    let mut answers = tests("mow", "run::inbox")?;
+    answers.env("MOW_INBOX_CRITERIA", INBOX_CRITERIA);
+    steps.command("inbox", "mow answer", answers)
 }
 
-/// Cuts this many long walks off from power, again and again.
+/// Simulates power failures during this many long sequences of file operations.
 pub(crate) fn run_disk(steps: &mut Steps, walks: &str) -> Result<()> {
-    let mut disk = repo::cargo(["test", "--locked", "--package", "mow-store", "--test", "it"]);
-    disk.args(["power::walk", "--", "--nocapture"]).env("MOW_DISK_WALKS", walks);
+    let mut disk = tests("mow-store", "power_failure::random_histories")?;
+    disk.env("MOW_DISK_WALKS", walks);
     steps.command("disk", "power failures", disk)
 }
 
-/// Does random things to this many random repositories, and dies over them.
+/// Runs random commands on this many random repositories and kills processes meanwhile.
 pub(crate) fn run_scenarios(steps: &mut Steps, count: &str) -> Result<()> {
-    let mut scenarios =
-        repo::cargo(["test", "--package", "mow", "--locked", "--test", "it", "scenarios"]);
-    scenarios.args(["--", "--nocapture"]);
+    let mut scenarios = tests("mow", "scenarios")?;
     scenarios.env("MOW_MERGE_SCENARIOS", count);
-    steps.command("scenarios", "merges and deaths", scenarios)
+    steps.command("scenarios", "merges and kills", scenarios)
 }
 
-/// Runs the storm tests with the given count, and says so when there are none.
+/// Runs the storm tests: processes that write are killed this many times.
 pub(crate) fn run_storms(steps: &mut Steps, kills: u32) -> Result<()> {
-    if count_tests("storm")? == 0 {
-        println!("\n── storm: there is no storm test yet, nothing was run");
-        return Ok(());
-    }
-    let mut storms = repo::cargo(["test", "--workspace", "--locked", "--tests", "storm"]);
-    storms.env("MOW_STORM_KILLS", kills.to_string());
+    let mut storms = tools::nextest()?;
+    storms.args(["-E", "test(/storm/)"]).env("MOW_STORM_KILLS", kills.to_string());
     steps.command("storm", "kill storms", storms)
 }
 
-/// Lets processes die at every failpoint; `all` or `soak` says in which of them and how often.
+/// Kills processes at every failpoint. `which` is `all` or `soak`: how many combinations are tried.
 pub(crate) fn run_failpoints(steps: &mut Steps, which: &str) -> Result<()> {
-    let mut failpoints = repo::cargo(["test", "--locked", "-p", "mow", "--test", "it"]);
-    failpoints.args(["run::failpoints", "--", "--nocapture"]).env("MOW_FAILPOINTS", which);
+    let mut failpoints = tests("mow", "run::failpoints")?;
+    failpoints.env("MOW_FAILPOINTS", which);
     steps.command("failpoints", which, failpoints)
 }
 
-fn count_tests(pattern: &str) -> Result<usize> {
-    let output = repo::cargo([
-        "test",
-        "--workspace",
-        "--locked",
-        "--quiet",
-        "--tests",
-        pattern,
-        "--",
-        "--list",
-    ])
-    .output()
-    .context("cannot list the tests")?;
-    ensure!(output.status.success(), "cannot list the tests: {}", output.status);
-    let listing = String::from_utf8_lossy(&output.stdout);
-    Ok(listing.lines().filter(|line| line.ends_with(": test")).count())
+fn run_properties(steps: &mut Steps) -> Result<()> {
+    let mut properties = tools::nextest()?;
+    properties.env("PROPTEST_CASES", PROPERTY_CASES);
+    steps.command("properties", "random input", properties)
+}
+
+/// Returns the command that runs the integration tests of a package whose names contain `name`.
+///
+/// What they print is shown at the end: counts, and how to repeat a case.
+fn tests(package: &str, name: &str) -> Result<Command> {
+    let mut command = tools::nextest()?;
+    let filter = format!("package({package}) & kind(test) & test({name})");
+    command.args(["--success-output", "final", "-E", &filter]);
+    Ok(command)
 }

@@ -1,4 +1,4 @@
-//! A list of steps that are run one after the other, each timed; and the table at the end.
+//! Runs a list of steps one after the other, measures each, and prints a table at the end.
 //!
 //! The first failing step ends the list with the command that repeats it.
 
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// The steps run so far.
 #[derive(Default)]
 pub(crate) struct Steps {
-    done: Vec<Step>,
+    done: Vec<TimedStep>,
 }
 
-struct Step {
+struct TimedStep {
     tier: &'static str,
     name: String,
     took: Duration,
@@ -47,7 +47,7 @@ impl Steps {
         let start = Instant::now();
         let outcome = action();
         let took = start.elapsed();
-        self.done.push(Step { tier, name: name.to_owned(), took });
+        self.done.push(TimedStep { tier, name: name.to_owned(), took });
         println!("── {tier}: {name}: {:.1} s", took.as_secs_f64());
         outcome.map_err(|error| {
             println!("{}", self.table());

@@ -1,17 +1,19 @@
-//! `cargo xtask tidy`: the house rules that no compiler checks. It also runs as a test.
+//! `cargo xtask tidy`: the rules of this repository that no compiler checks. It also runs as a test.
 //!
-//! Each rule is a plain function from the files to a list of findings, so that the tests can show
-//! each rule a file that breaks it. [`rust`] looks into source files, [`layout`] at which files
-//! exist and who names them, [`documents`] at what is written for people.
+//! Each rule is a function from the files to a list of findings, so that a test can show it a file that
+//! breaks it. [`rust`] checks source files, [`names`] identifiers, [`layout`] which files exist,
+//! [`documents`] the documentation.
 
 mod documents;
 mod layout;
+mod names;
 mod rust;
 
-use crate::{no_arguments, repo};
-use anyhow::{Context, Result, bail};
+use crate::{no_arguments, repo, tools};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// A text file of the repository; `path` is relative to its root, with `/`.
 pub(crate) struct SourceFile {
@@ -43,9 +45,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         println!("{finding}");
     }
     match findings.len() {
-        0 => Ok(()),
+        0 => check_spelling(),
         count => bail!("{count} findings in {} files", files.len()),
     }
+}
+
+/// Runs `typos`, which reads its settings from `typos.toml`.
+fn check_spelling() -> Result<()> {
+    let mut typos = Command::new(tools::ensure_typos()?);
+    typos.args(["--format", "brief"]).current_dir(repo::root());
+    let status = typos.status().context("cannot run typos")?;
+    ensure!(status.success(), "spelling: correct it, or add the word to typos.toml");
+    Ok(())
 }
 
 fn check(files: &[SourceFile]) -> Vec<String> {
@@ -56,6 +67,8 @@ fn check(files: &[SourceFile]) -> Vec<String> {
     }
     findings.extend(rust::repeated_points(files));
     findings.extend(layout::check(files));
+    findings.extend(names::check(files));
+    findings.extend(names::unused_words(files));
     findings.extend(documents::check_all(files));
     findings
 }

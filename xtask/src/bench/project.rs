@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 const PLANS: usize = 8;
 
-pub(super) struct Project {
+pub(super) struct BenchProject {
     pub(super) root: PathBuf,
     state: String,
 }
 
-impl Project {
+impl BenchProject {
     /// Writes the project, the first phases of it at work; one that a broken-off run left at the
     /// same place is replaced.
     pub(super) fn generate(root: &Path, phases: usize, active: usize) -> Result<Self> {
@@ -133,7 +133,7 @@ fn state(phases: usize, active: usize) -> String {
             .expect("a String grows");
     }
     format!(
-        "# Project State\n\n## Project Reference\n\nSee: .planning/PROJECT.md\n\n\
+        "# BenchProject State\n\n## BenchProject Reference\n\nSee: .planning/PROJECT.md\n\n\
          ## Current Position\n\nPhase: 1 of {phases} (Step 1)\nPlan: 1 of {PLANS} in current phase\n\
          Status: Ready to execute\nLast activity: 2026-01-01 — planned\n\
          Progress: [░░░░░░░░░░] 0%\n\n{table}\n## Accumulated Context\n\n### Decisions\n\nNone yet.\n\n\

@@ -3,7 +3,7 @@
 //! Every command is called once under strace, in a small project of its own. A call that is refused
 //! proves nothing, so those are listed too.
 
-use super::project::Project;
+use super::project::BenchProject;
 use crate::contract;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -144,7 +144,7 @@ fn call(mow: &Path, home: &Path, leaf: &str) -> Result<Call> {
 
 /// Makes a project below git with what the commands ask for.
 fn plan_project(root: &Path) -> Result<()> {
-    Project::generate(root, PHASES, PHASES)?;
+    BenchProject::generate(root, PHASES, PHASES)?;
     let planning = root.join(".planning");
     fs::create_dir_all(planning.join("todos/pending"))?;
     fs::write(planning.join("todos/pending/rest.md"), "# Rest\n")?;

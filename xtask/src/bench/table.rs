@@ -35,7 +35,7 @@ impl Size {
     }
 }
 
-pub(super) struct Side {
+pub(super) struct BenchSide {
     pub(super) program: Program,
     pub(super) words: &'static [&'static str],
     pub(super) size: Size,
@@ -43,23 +43,23 @@ pub(super) struct Side {
 
 pub(super) struct Measurement {
     pub(super) name: &'static str,
-    pub(super) subject: Side,
-    pub(super) floor: Side,
+    pub(super) subject: BenchSide,
+    pub(super) floor: BenchSide,
     /// How much more work the subject has than the floor; the ratio is divided by it.
     pub(super) scale: f64,
     pub(super) limit: f64,
 }
 
-const fn mow(words: &'static [&'static str], size: Size) -> Side {
-    Side { program: Program::Mow, words, size }
+const fn mow(words: &'static [&'static str], size: Size) -> BenchSide {
+    BenchSide { program: Program::Mow, words, size }
 }
 
-const fn floor(words: &'static [&'static str], size: Size) -> Side {
-    Side { program: Program::Floor, words, size }
+const fn floor(words: &'static [&'static str], size: Size) -> BenchSide {
+    BenchSide { program: Program::Floor, words, size }
 }
 
 /// A start of a process that does nothing.
-const NOTHING: Side = Side { program: Program::True, words: &[], size: Size::Small };
+const NOTHING: BenchSide = BenchSide { program: Program::True, words: &[], size: Size::Small };
 
 const SNAPSHOT: &[&str] = &["state-snapshot"];
 const STATUS: &[&str] = &["status", "read", "1"];
@@ -72,7 +72,12 @@ const READ_STATUS: &[&str] = &["read-status", ".planning"];
 const SCAN: &[&str] = &["scan", ".planning"];
 const WRITE: &[&str] = &["durable-write", ".planning/STATE.md"];
 
-const fn against(name: &'static str, subject: Side, floor: Side, limit: f64) -> Measurement {
+const fn against(
+    name: &'static str,
+    subject: BenchSide,
+    floor: BenchSide,
+    limit: f64,
+) -> Measurement {
     Measurement { name, subject, floor, scale: 1.0, limit }
 }
 

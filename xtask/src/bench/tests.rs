@@ -22,7 +22,7 @@ fn runs_must_be_a_positive_number() {
 #[test]
 fn a_generated_project_has_every_phase_and_restores_its_state() {
     let temp = tempfile::tempdir().expect("a temporary directory");
-    let project = Project::generate(temp.path(), 10, 2).expect("a project");
+    let project = BenchProject::generate(temp.path(), 10, 2).expect("a project");
     let planning = temp.path().join(".planning");
     let roadmap = fs::read_to_string(planning.join("ROADMAP.md")).expect("a roadmap");
     assert_eq!(roadmap.matches("### Phase ").count(), 10);

@@ -9,14 +9,14 @@ use std::fmt;
 
 /// A phase as either side states it. Numbers are normalised.
 #[derive(Debug)]
-pub(super) struct Phase {
+pub(super) struct ScoredPhase {
     number: String,
     completed: bool,
     completed_certain: bool,
     depends_on: BTreeSet<String>,
 }
 
-impl Phase {
+impl ScoredPhase {
     /// Reads a list of phases, bare or under the key `phases`.
     pub(super) fn parse_list(text: &[u8]) -> Result<Vec<Self>> {
         let value: Value = serde_json::from_slice(text).context("not JSON")?;
@@ -90,9 +90,9 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn of(expected: &[Phase], found: &[Phase]) -> Self {
+    pub(super) fn of(expected: &[ScoredPhase], found: &[ScoredPhase]) -> Self {
         // Equal numbers (numbering restarted per milestone) are paired in order of appearance.
-        let mut left: BTreeMap<&str, Vec<&Phase>> = BTreeMap::new();
+        let mut left: BTreeMap<&str, Vec<&ScoredPhase>> = BTreeMap::new();
         for phase in found.iter().rev() {
             left.entry(&phase.number).or_default().push(phase);
         }
@@ -110,14 +110,14 @@ impl Score {
     }
 
     /// The score when there was nothing to compare with.
-    pub(super) fn without_answer(expected: &[Phase], reason: &str) -> Self {
+    pub(super) fn without_answer(expected: &[ScoredPhase], reason: &str) -> Self {
         let mut score = Self::of(expected, &[]);
         score.projects.right = 0;
         score.mistakes = vec![format!("no answer: {reason}")];
         score
     }
 
-    fn compare(&mut self, expected: &Phase, found: Option<&Phase>) {
+    fn compare(&mut self, expected: &ScoredPhase, found: Option<&ScoredPhase>) {
         let number = &expected.number;
         self.found.count(found.is_some());
         if found.is_none() {

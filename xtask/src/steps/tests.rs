@@ -22,8 +22,11 @@ fn a_program_that_fails_fails_its_step() {
 
 #[test]
 fn the_table_sums_the_steps_of_a_tier() {
-    let step =
-        |tier, seconds| Step { tier, name: "x".to_owned(), took: Duration::from_secs(seconds) };
+    let step = |tier, seconds| TimedStep {
+        tier,
+        name: "x".to_owned(),
+        took: Duration::from_secs(seconds),
+    };
     let steps = Steps { done: vec![step("lint", 30), step("tests", 60), step("lint", 60)] };
     let table = steps.table();
     let minutes = |tier: &str| {

@@ -2,7 +2,7 @@
 //! with what exists.
 
 use super::SourceFile;
-use crate::TASKS;
+use crate::{TASKS, reference};
 
 /// Paths that exist on one machine only. Pieced together, so that this file passes its own rule.
 const MACHINE_PATHS: &[&str] =
@@ -55,6 +55,11 @@ pub(super) fn check_all(files: &[SourceFile]) -> Vec<String> {
         Some(changes) if changes.contains("## [Unreleased]") => {}
         _ => findings.push("CHANGELOG.md: needs a section `## [Unreleased]`".to_owned()),
     }
+    if text(reference::SETTINGS_PAGE) != Some(reference::settings_page().as_str()) {
+        findings.push(format!("{}: run `cargo xtask reference`", reference::SETTINGS_PAGE));
+    }
+    findings.extend(undocumented_variables(files, text("docs/reference/environment.md")));
+    findings.extend(undocumented_exit_codes(files, text("docs/reference/exit-codes.md")));
     let architecture = text("ARCHITECTURE.md").unwrap_or_default();
     for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let folder = file.path.trim_end_matches("/Cargo.toml");
@@ -66,6 +71,51 @@ pub(super) fn check_all(files: &[SourceFile]) -> Vec<String> {
         findings.extend(dead_links(files, file));
     }
     findings
+}
+
+/// Finds environment variables that the product names and the reference does not.
+fn undocumented_variables(files: &[SourceFile], page: Option<&str>) -> Vec<String> {
+    let page = page.unwrap_or_default();
+    let of_product = |file: &&SourceFile| {
+        let path = &file.path;
+        let is_for_tests =
+            path.starts_with("crates/testkit/") || path.starts_with("crates/failpoint/");
+        file.is_rust()
+            && path.contains("/src/")
+            && path.starts_with("crates/")
+            && !is_for_tests
+            && !file.is_of_tests()
+    };
+    let mut missing = Vec::new();
+    for file in files.iter().filter(of_product) {
+        for rest in file.text.split("\"MOW_").skip(1) {
+            let end =
+                rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
+            let name = format!("MOW_{}", &rest[..end]);
+            // Not a name but the beginning of names; variables of tests are in CONTRIBUTING.md.
+            let is_name =
+                rest[end..].starts_with('"') && !name.starts_with("MOW_TEST_") && name != "MOW_";
+            if is_name && !page.contains(&format!("`{name}`")) && name != "MOW_CORPUS" {
+                missing
+                    .push(format!("docs/reference/environment.md: lacks `{name}` ({})", file.path));
+            }
+        }
+    }
+    missing
+}
+
+/// Finds exit codes that the program defines and the reference does not list.
+fn undocumented_exit_codes(files: &[SourceFile], page: Option<&str>) -> Vec<String> {
+    let page = page.unwrap_or_default();
+    let Some(source) = files.iter().find(|file| file.path == "crates/mow/src/failure.rs") else {
+        return Vec::new();
+    };
+    let constants = source.text.lines().filter_map(|line| {
+        let (_, value) = line.trim().strip_prefix("pub(crate) const ")?.split_once(" = ")?;
+        value.trim_end_matches(';').parse::<u32>().ok()
+    });
+    let missing = constants.filter(|code| !page.contains(&format!("| {code} |")));
+    missing.map(|code| format!("docs/reference/exit-codes.md: lacks exit code {code}")).collect()
 }
 
 /// Decision records are numbered from 0001 without gaps or doubles.

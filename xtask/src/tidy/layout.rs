@@ -1,16 +1,18 @@
-//! Rules about which files exist: no source file that nobody names, one integration-test binary
-//! per crate, a fence in every crate.
+//! Rules about which files exist and which may name each other: no source file that nobody names,
+//! no product code that needs the compatibility layer, one integration-test binary per crate, a
+//! `clippy.toml` in every crate.
 
 use super::SourceFile;
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<String> {
     let mut findings = forgotten_files(files);
-    let root_fence = find(files, "clippy.toml");
+    findings.extend(files.iter().flat_map(compat_leaks));
+    let root_lints = find(files, "clippy.toml");
     for manifest in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let folder = manifest.path.trim_end_matches("/Cargo.toml");
         findings.extend(check_test_binaries(files, folder));
         if folder != "fuzz" {
-            findings.extend(check_fence(files, folder, root_fence));
+            findings.extend(check_lint_settings(files, folder, root_lints));
         }
     }
     findings
@@ -64,6 +66,31 @@ fn is_named(files: &[SourceFile], path: &str) -> bool {
     })
 }
 
+/// Finds product code that names the compatibility layer. Only `commands.rs` and `cli.rs`, which
+/// list and call all commands, and the crate roots may. Tests and the test kit are no product.
+fn compat_leaks(file: &SourceFile) -> Vec<String> {
+    let path = file.path.as_str();
+    let parts: Vec<&str> = path.split('/').collect();
+    let is_product = matches!(parts.as_slice(), ["crates", name, "src", ..] if *name != "testkit");
+    let may_name = match parts.as_slice() {
+        [_, _, _, "compat" | "compat.rs" | "commands.rs" | "cli.rs" | "lib.rs" | "main.rs", ..] => {
+            true
+        }
+        _ => file.is_of_tests(),
+    };
+    if !file.is_rust() || !is_product || may_name {
+        return Vec::new();
+    }
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let names_it = |line: &str| line.split(|c| !is_letter(c)).any(|word| word == "compat");
+    let code = (1..).zip(file.text.lines()).filter(|(_, line)| !line.trim().starts_with("//"));
+    code.filter(|(_, line)| names_it(line))
+        .map(|(number, _)| {
+            format!("{path}:{number}: names `compat`; move what the product needs out of there")
+        })
+        .collect()
+}
+
 /// Each integration-test binary links the whole crate again, so there is one per crate.
 fn check_test_binaries(files: &[SourceFile], folder: &str) -> Option<String> {
     let prefix = format!("{folder}/tests/");
@@ -78,12 +105,16 @@ fn check_test_binaries(files: &[SourceFile], folder: &str) -> Option<String> {
 }
 
 /// Clippy reads only the nearest `clippy.toml`, so every crate repeats the lines of the root's.
-fn check_fence(files: &[SourceFile], folder: &str, root: Option<&SourceFile>) -> Vec<String> {
-    let Some(fence) = find(files, &format!("{folder}/clippy.toml")) else {
+fn check_lint_settings(
+    files: &[SourceFile],
+    folder: &str,
+    root: Option<&SourceFile>,
+) -> Vec<String> {
+    let Some(lints) = find(files, &format!("{folder}/clippy.toml")) else {
         return vec![format!("{folder}: has no clippy.toml")];
     };
     let Some(root) = root else { return vec!["the root has no clippy.toml".to_owned()] };
     let settings = root.text.lines().filter(|line| line.contains('=') && !line.starts_with('#'));
-    let missing = settings.filter(|setting| !fence.text.lines().any(|line| line == *setting));
-    missing.map(|setting| format!("{}: lacks `{setting}`", fence.path)).collect()
+    let missing = settings.filter(|setting| !lints.text.lines().any(|line| line == *setting));
+    missing.map(|setting| format!("{}: lacks `{setting}`", lints.path)).collect()
 }

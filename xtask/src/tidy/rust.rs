@@ -3,7 +3,7 @@
 //! The length of functions is clippy's business (`too-many-lines-threshold`).
 
 use super::SourceFile;
-use failpoint::source::Point;
+use failpoint::source::Failpoint;
 
 const LINES_MAX: usize = 500;
 const TEST_LINES_MAX: usize = 700;
@@ -29,7 +29,9 @@ pub(super) fn repeated_points(files: &[SourceFile]) -> Vec<String> {
     let pairs = points.windows(2).filter(|pair| pair[0].name == pair[1].name);
     pairs
         .map(|pair| {
-            let [first, Point { name, file, line }] = pair else { unreachable!("two at a time") };
+            let [first, Failpoint { name, file, line }] = pair else {
+                unreachable!("two at a time")
+            };
             format!("{file}:{line}: failpoint `{name}` is also in {}:{}", first.file, first.line)
         })
         .collect()

@@ -83,7 +83,35 @@ fn modules_are_found_through_every_kind_of_parent() {
 }
 
 #[test]
-fn fences_and_test_binaries_are_checked_per_crate() {
+fn the_product_does_not_name_the_compatibility_layer() {
+    let leak = "//! A.\n// crate::compat is fine here\nuse crate::compat::todo;\n";
+    let at = |path: &str| layout::check(&[file(path, leak)]);
+    let names =
+        |findings: &[String]| findings.iter().any(|finding| finding.contains("names `compat`"));
+    for path in ["crates/mow/src/runs.rs", "crates/a/src/b/commands.rs"] {
+        let findings = at(path);
+        assert!(
+            findings.iter().any(|finding| finding.starts_with(&format!("{path}:3: "))),
+            "{path}"
+        );
+    }
+    for path in [
+        "crates/mow/src/commands.rs",
+        "crates/mow/src/main.rs",
+        "crates/mow/src/compat.rs",
+        "crates/mow/src/compat/todo.rs",
+        "crates/a/src/b/tests.rs",
+        "crates/mow/tests/it/hook.rs",
+        "crates/testkit/src/checks.rs",
+    ] {
+        assert!(!names(&at(path)), "{path}");
+    }
+    let grouped = file("crates/engine/src/site.rs", "use mow_store::{compat::summary, disk};\n");
+    assert!(names(&layout::check(&[grouped])));
+}
+
+#[test]
+fn lint_settings_and_test_binaries_are_checked_per_crate() {
     let files = [
         file("clippy.toml", "# a = b\nlimit = 70\n"),
         file("crates/a/Cargo.toml", ""),
@@ -133,6 +161,51 @@ fn failpoints_have_names_of_their_own() {
         file("crates/a/src/lib.rs", &(call("x.y") + &call("x.z"))),
         file("crates/b/src/lib.rs", &call("x.y")),
     ];
-    let said = ["crates/b/src/lib.rs:1: failpoint `x.y` is also in crates/a/src/lib.rs:1"];
-    assert_eq!(rust::repeated_points(&files), said);
+    let expected = ["crates/b/src/lib.rs:1: failpoint `x.y` is also in crates/a/src/lib.rs:1"];
+    assert_eq!(rust::repeated_points(&files), expected);
+}
+
+#[test]
+fn banned_names_and_repeated_types_are_found() {
+    let banned =
+        concat!("//! A.\nstruct De", "sk;\nfn f() { let vo", "ice = \"Desk\"; } // Desk\n");
+    let files = [file("crates/a/src/a.rs", banned), file("crates/b/src/tests.rs", "//! T.\n")];
+    let findings = names::check(&files);
+    assert_eq!(findings.len(), 2, "{findings:?}");
+    assert!(findings[0].starts_with("crates/a/src/a.rs:2: "), "{findings:?}");
+    assert!(findings[1].starts_with("crates/a/src/a.rs:3: "), "{findings:?}");
+    let twice = [
+        file("crates/a/src/a.rs", "//! A.\npub struct Row;\nstruct Args;\n"),
+        file("crates/b/src/b.rs", "//! B.\nenum Row {}\nstruct Args;\n"),
+        file("crates/b/src/b/tests.rs", "//! T.\nstruct Row;\n"),
+    ];
+    let expected = ["type `Row` is defined in crates/a/src/a.rs, crates/b/src/b.rs"];
+    assert_eq!(names::check(&twice), expected);
+    let module = [file("crates/a/src/words.rs", "//! W.\n")];
+    assert_eq!(names::check(&module).len(), 1);
+}
+
+#[test]
+fn words_of_the_glossary_must_be_used() {
+    let glossary = "| word | meaning |\n|---|---|\n| look-ahead | x |\n| ghost word | y |\n";
+    let files =
+        [file("docs/glossary.md", glossary), file("crates/a/src/a.rs", "struct LookAhead;")];
+    let findings = names::unused_words(&files);
+    assert_eq!(findings, ["docs/glossary.md: nothing in the code is called `ghost word`"]);
+}
+
+#[test]
+fn variables_and_exit_codes_must_be_documented() {
+    let source = "//! A.\nconst A: &str = \"MOW_A\";\nconst B: &str = \"MOW_B\";\n";
+    let codes = "//! F.\n    pub(crate) const X: u8 = 3;\n    pub(crate) const Y: u8 = 4;\n";
+    let files = [
+        file("crates/mow/src/a.rs", source),
+        file("crates/mow/src/failure.rs", codes),
+        file("docs/reference/environment.md", "| `MOW_A` | x |\n"),
+        file("docs/reference/exit-codes.md", "| 3 | x |\n"),
+    ];
+    let findings = documents::check_all(&files);
+    let about = |page: &str| findings.iter().filter(|one| one.contains(page)).count();
+    assert_eq!((about("environment.md: lacks `MOW_B`"), about("lacks exit code 4")), (1, 1));
+    assert_eq!((about("environment.md"), about("exit-codes.md")), (1, 1), "{findings:?}");
 }

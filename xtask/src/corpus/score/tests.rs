@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn phases(text: &str) -> Vec<Phase> {
-    Phase::parse_list(text.as_bytes()).expect("a list of phases")
+fn phases(text: &str) -> Vec<ScoredPhase> {
+    ScoredPhase::parse_list(text.as_bytes()).expect("a list of phases")
 }
 
 #[test]
