@@ -41,7 +41,7 @@ const TASKS: &[XtaskCommand] = &[
     },
     XtaskCommand {
         name: "ci",
-        about: "test, then the longer tiers; what .ci/run calls",
+        about: "the longer tests; `.ci/run` runs `test` first",
         run: ci::run,
     },
     XtaskCommand { name: "soak", about: "the same tests with far larger counts", run: soak::run },

@@ -156,7 +156,7 @@ impl Journal {
         failpoint::reach("journal.open.made");
         let mut writer = RecordWriter::new(header.clone());
         file.with_lock(WAIT_DEFAULT, |file| {
-            writer.read_new_records(file)?;
+            writer.read_and_cut_torn_tail(file)?;
             if writer.position.header.is_none() { writer.write_header(file) } else { Ok(()) }
         })?;
         failpoint::reach("journal.open.begun");
@@ -205,12 +205,12 @@ impl Journal {
         self.has_unsynced = true;
         let Self { file, writer, .. } = self;
         file.with_lock(WAIT_DEFAULT, |file| {
-            writer.read_new_records(file)?;
+            writer.read_and_cut_torn_tail(file)?;
             writer.write(file, at, bodies).inspect_err(|_| {
                 // This truncates bytes that were never acknowledged. A whole line stays: a reader
                 // may have seen it, and its sequence number must not be used twice. If this fails
                 // too, the next writer does it.
-                writer.read_new_records(file).ok();
+                writer.read_and_cut_torn_tail(file).ok();
             })
         })?;
         Ok(self.last_seq())
@@ -222,7 +222,7 @@ impl Journal {
         let Self { file, writer, .. } = self;
         if file.length()? != writer.position.offset {
             self.has_unsynced = true;
-            file.with_lock(WAIT_DEFAULT, |file| writer.read_new_records(file))?;
+            file.with_lock(WAIT_DEFAULT, |file| writer.read_and_cut_torn_tail(file))?;
         }
         // An append without a sync may have read some of them.
         if self.has_unsynced && !self.writer.undelivered.is_empty() {

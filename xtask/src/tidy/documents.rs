@@ -61,6 +61,7 @@ pub(super) fn check_all(files: &[SourceFile]) -> Vec<String> {
     findings.extend(undocumented_variables(files, text("docs/reference/environment.md")));
     findings.extend(undocumented_exit_codes(files, text("docs/reference/exit-codes.md")));
     let architecture = text("ARCHITECTURE.md").unwrap_or_default();
+    findings.extend(unknown_code(files, architecture));
     for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let folder = file.path.trim_end_matches("/Cargo.toml");
         if !architecture.contains(&format!("`{folder}`")) {
@@ -71,6 +72,35 @@ pub(super) fn check_all(files: &[SourceFile]) -> Vec<String> {
         findings.extend(dead_links(files, file));
     }
     findings
+}
+
+/// Finds modules, types and paths that ARCHITECTURE.md names in backticks and that do not exist.
+fn unknown_code(files: &[SourceFile], architecture: &str) -> Vec<String> {
+    let quoted = architecture.split('`').skip(1).step_by(2).filter(|name| !name.contains('\n'));
+    let unknown = quoted.filter(|name| !is_known_code(files, name));
+    unknown.map(|name| format!("ARCHITECTURE.md: `{name}` does not exist")).collect()
+}
+
+/// Returns false for the name of a module, type or path that does not exist; true for anything else.
+fn is_known_code(files: &[SourceFile], name: &str) -> bool {
+    let is_path = name.starts_with("crates/") && name.bytes().all(|b| b.is_ascii_graphic());
+    if is_path {
+        let below = format!("{}/", name.trim_end_matches('/'));
+        return files.iter().any(|file| file.path == name || file.path.starts_with(&below));
+    }
+    let parts: Vec<&str> = name.split("::").collect();
+    let is_module =
+        parts.len() > 1 && ["core", "store", "host", "engine", "git"].contains(&parts[0]);
+    let is_type = parts.len() == 1
+        && name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.contains(|letter: char| letter.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let Some(last) = parts.last().filter(|_| is_module || is_type) else { return true };
+    let is_file = |file: &SourceFile| file.path.ends_with(&format!("/{last}.rs"));
+    let defines = |file: &SourceFile| {
+        file.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == *last)
+    };
+    files.iter().filter(|file| file.is_rust()).any(|file| is_file(file) || defines(file))
 }
 
 /// Finds environment variables that the product names and the reference does not.

@@ -148,6 +148,7 @@ fn documents_are_compared_with_what_exists() {
         [
             "docs/decisions/0003-three.md: expected number 0002",
             "CHANGELOG.md: needs a section `## [Unreleased]`",
+            "docs/reference/settings.md: run `cargo xtask reference`",
             "ARCHITECTURE.md: says nothing of `crates/b`",
             "ARCHITECTURE.md: dead link to docs/gone.md",
         ]
@@ -208,4 +209,19 @@ fn variables_and_exit_codes_must_be_documented() {
     let about = |page: &str| findings.iter().filter(|one| one.contains(page)).count();
     assert_eq!((about("environment.md: lacks `MOW_B`"), about("lacks exit code 4")), (1, 1));
     assert_eq!((about("environment.md"), about("exit-codes.md")), (1, 1), "{findings:?}");
+}
+
+#[test]
+fn the_architecture_names_only_code_that_exists() {
+    let text = "`core::lead`, `core::gone`, `Lead`, `Gone`, `crates/core`, `crates/gone`, `main`\n";
+    let files = [
+        file("ARCHITECTURE.md", text),
+        file("crates/core/src/lead.rs", "//! L.\nstruct Lead;\n"),
+        file("crates/core/src/lib.rs", "//! C.\nmod lead;\n"),
+    ];
+    let findings = documents::check_all(&files);
+    let names = ["core::gone", "Gone", "crates/gone"];
+    let expected = names.map(|name| format!("ARCHITECTURE.md: `{name}` does not exist"));
+    let found: Vec<_> = findings.iter().filter(|one| one.ends_with("does not exist")).collect();
+    assert_eq!(found, expected.iter().collect::<Vec<_>>());
 }

@@ -12,7 +12,7 @@ use crate::phase::PhaseNumber;
 use crate::stage::Stage;
 
 /// The least time between two fast-forwards of the user's branch while workers run.
-const FOLLOW_EVERY_MS: u64 = 1_000;
+const FAST_FORWARD_INTERVAL_MS: u64 = 1_000;
 
 /// One step of the scheduler.
 enum ScheduledStep {
@@ -134,7 +134,7 @@ fn next(lead: &Lead, now: u64) -> Option<ScheduledStep> {
     if can_close_run(lead) {
         return lead.effects.open.is_empty().then_some(ScheduledStep::Close);
     }
-    follow_due(lead).is_some_and(|due| due <= now).then_some(ScheduledStep::FastForward)
+    fast_forward_due(lead).is_some_and(|due| due <= now).then_some(ScheduledStep::FastForward)
 }
 
 /// Returns whether only the commit of the planning files is left.
@@ -146,12 +146,12 @@ fn can_close_run(lead: &Lead) -> bool {
 ///
 /// Each fast-forward costs a checkout, so merges in quick succession share one. Once no worker runs,
 /// the branch is fast-forwarded at once.
-fn follow_due(lead: &Lead) -> Option<u64> {
+fn fast_forward_due(lead: &Lead) -> Option<u64> {
     let is_behind = lead.target.is_ahead_of_branch();
     let rests = lead.index.live.is_empty();
     let last = lead.target.last_attempt_at.filter(|_| !rests);
     (is_behind && !lead.effects.fast_forwarding)
-        .then(|| last.map_or(0, |last| last + FOLLOW_EVERY_MS))
+        .then(|| last.map_or(0, |last| last + FAST_FORWARD_INTERVAL_MS))
 }
 
 /// Returns the phase to merge next. Merges run one at a time, once their wave is closed.
@@ -169,7 +169,8 @@ fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
     ready.next().map(|(_, number)| *number)
 }
 
-fn may_start(lead: &Lead) -> bool {
+/// Returns whether a slot and an agent are free, and nothing forbids to start phases.
+fn has_free_slot(lead: &Lead) -> bool {
     let has_agent = lead.agents_taken() < lead.settings.max_agents.max(1);
     let has_slot = has_agent && lead.index.live.len() < lead.settings.max_workers.max(1);
     has_slot && lead.starts.is_open()
@@ -177,7 +178,7 @@ fn may_start(lead: &Lead) -> bool {
 
 /// Returns what to start next. A look-ahead gets a slot only if no phase is ready to start.
 fn next_start(lead: &Lead) -> Option<ScheduledStep> {
-    if !may_start(lead) {
+    if !has_free_slot(lead) {
         return None;
     }
     let mut ready = lead.index.ready.iter().map(|(_, number)| *number);
@@ -186,8 +187,8 @@ fn next_start(lead: &Lead) -> Option<ScheduledStep> {
         None => lookahead::next(lead)
             .map(|(number, to)| (number, ScheduledStep::LookAhead(number, to)))?,
     };
-    let is_to_doubt = lead.must_ask_whether_done(&lead.phases[&number]);
-    Some(if is_to_doubt { ScheduledStep::AskWhetherDone(number) } else { next })
+    let must_ask = lead.must_ask_whether_done(&lead.phases[&number]);
+    Some(if must_ask { ScheduledStep::AskWhetherDone(number) } else { next })
 }
 
 /// Returns how many agents the worker of a phase may run: an equal share of the free ones, divided
@@ -218,9 +219,10 @@ fn start_due(lead: &Lead) -> Option<u64> {
 pub(super) fn deadline(lead: &Lead) -> Option<u64> {
     let start = start_due(lead).filter(|_| next_start(lead).is_some());
     let due = lead.index.kill_times.first().map(|(due, _)| *due);
-    let may_follow = lead.effects.merging.is_none() && lead.run_is_begun() && !can_close_run(lead);
-    let follow = follow_due(lead).filter(|_| may_follow);
-    due.into_iter().chain(start).chain(follow).min()
+    let may_fast_forward =
+        lead.effects.merging.is_none() && lead.run_is_begun() && !can_close_run(lead);
+    let fast_forward = fast_forward_due(lead).filter(|_| may_fast_forward);
+    due.into_iter().chain(start).chain(fast_forward).min()
 }
 
 impl Lead {

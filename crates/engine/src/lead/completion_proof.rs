@@ -22,7 +22,7 @@ pub(super) struct CompletionReport<'a> {
     pub(super) branch: &'a str,
 }
 
-/// A phase phase_of_run completion is proven.
+/// A phase whose completion is proven.
 pub(super) struct VerifiedPhase {
     /// The commit to merge.
     pub(super) commit: String,

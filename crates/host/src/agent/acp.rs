@@ -70,7 +70,7 @@ struct Acp<'a> {
     /// The session's cost in dollars at the last report; `spent` is the current cost.
     reported_cost: Option<f64>,
     spent: Option<f64>,
-    /// What the ids of calls begin with that go to tool_servers of the job.
+    /// The prefixes of call ids that belong to the tool servers of the job.
     served_prefixes: Vec<String>,
     /// The most dollars that this run may cost.
     usd_max: Option<f64>,

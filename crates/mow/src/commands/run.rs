@@ -5,7 +5,7 @@
 
 mod live_view;
 mod planning_files;
-mod prompts;
+mod terminal_questions;
 mod waves;
 
 use std::io::IsTerminal;
@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use crate::output::{Output, notice};
 use crate::runs::resume_command;
 
-pub(super) use self::prompts::confirm;
+pub(super) use self::terminal_questions::confirm;
 
 /// The exit code of a run that needs a person's answer or command to continue.
 const WAITING: u8 = 5;
@@ -277,7 +277,7 @@ fn phase_choice(context: &Context, args: &Args) -> Result<PhaseChoice, Failure> 
         return parse_phases(&args.phases);
     }
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        return prompts::pick(&context.main_project()?);
+        return terminal_questions::pick(&context.main_project()?);
     }
     Err(Failure::refused("name the phases to run").hint("mow run --all, or mow run 3 4"))
 }

@@ -115,9 +115,9 @@ pub const SETTINGS: &[Setting] = &[
         .default(Text("skip")),
     // Agents.
     Setting::new("roles.*", ANY, "Who plays a role: `roles.ROLE.agent`, `.model`, or `.command` for a program of your own; `roles.default` for all others."),
-    Setting::new("agents.*", ANY, "How an agent is started: `agents.NAME.command`, `.args`, `.env`, `.pass` (variables passed on), `.protocol`. `agents.retry_s` is the first wait for a model that does not answer; each further wait doubles it."),
+    Setting::new("agents.*", ANY, "How an agent is started: `agents.NAME.command`, `.args`, `.env`, `.pass` (variables passed on), `.protocol`. `agents.retry_s` (30) is the first wait in seconds for a model that does not answer; each further wait doubles it."),
     Setting::new("permissions.allow", "a list of rules", "What agents may do without a question: `Tool` or `Tool(pattern)`."),
-    Setting::new("permissions.deny", "a list of rules", "What agents may never do. Comes before `permissions.allow`."),
+    Setting::new("permissions.deny", "a list of rules", "Requests of agents that are always refused. Comes before `permissions.allow`."),
     Setting::new("model_profile", "`quality`, `balanced`, `budget`", "Which models Claude Code uses for the roles.")
         .silent_default(Text("balanced")),
     Setting::new("model_overrides.*", ANY, "A model for one agent name, such as `model_overrides.mow-planner`."),
@@ -129,7 +129,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("git.target", "a branch", "The branch that phases are merged into. Without a value, the branch that is checked out."),
     Setting::new("worktree.root", "a directory", "Where worktrees are made; `.worktrees` without a value."),
     Setting::new("worktree.name", "a name with `{NN}`", "How a worktree is called."),
-    Setting::new("worktree.backend", "`wt`", "Lets `mow doctor` check that WorkTrunk is installed."),
+    Setting::new("worktree.backend", "`wt`", "With `wt`, `mow doctor` checks that WorkTrunk is installed. It has no other effect yet."),
     Setting::new("commit_docs", SWITCH, "Whether planning files are committed.")
         .alias("planning.commit_docs")
         .silent_default(Flag(true)),

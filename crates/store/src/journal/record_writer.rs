@@ -33,7 +33,10 @@ impl RecordWriter {
     }
 
     /// Reads the records added since the last call, and truncates a torn last line.
-    pub(super) fn read_new_records(&mut self, file: &JournalFile) -> Result<(), JournalError> {
+    pub(super) fn read_and_cut_torn_tail(
+        &mut self,
+        file: &JournalFile,
+    ) -> Result<(), JournalError> {
         let length = file.length()?;
         if length == self.position.offset {
             return Ok(());

@@ -297,7 +297,7 @@ impl History {
                 _ => {}
             }
         }
-        // Without a call_recorder: this check is not part of the history.
+        // Without recording calls: this check is not part of the history.
         let mut reader = JournalReader::new(&path);
         let records = match reader.poll() {
             Ok(records) => records,
