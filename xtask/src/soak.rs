@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | storm | writing processes are killed again and again | `MOW_STORM_KILLS` |
 //! | failpoints | processes are killed at every failpoint, alone and in pairs | `MOW_FAILPOINTS` |
-//! | simulation | seeds, and runs of full size | `MOW_SIM_SEEDS`, `MOW_SIM_LARGE` |
+//! | simulation | seeds, seeds with a faulty link, and runs of full size | `MOW_SIM_SEEDS`, `MOW_SIM_LARGE` |
 //! | inbox | many questions while lead and `mow answer` are killed | `MOW_INBOX_ITEMS`, `MOW_INBOX_KILLS`, `MOW_INBOX_CRITERIA` |
 //! | disk | power failures during long sequences of file operations | `MOW_DISK_WALKS` |
 //! | scenarios | merges of random repositories | `MOW_MERGE_SCENARIOS` |
@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut seeds = simulation(&["--release"], "sim::every_seed")?;
     seeds.env("MOW_SIM_SEEDS", SIMULATION_SEEDS).env("MOW_SIM_PHASES", SIMULATION_SEED_PHASES);
     note(steps.command("simulation", "seeds", seeds));
+    let mut link = simulation(&["--release"], "sim::a_faulty_link")?;
+    link.env("MOW_SIM_SEEDS", SIMULATION_SEEDS);
+    note(steps.command("simulation", "faulty link", link));
     let mut large = simulation(&["--release"], "sim::a_large_run")?;
     large.env("MOW_SIM_LARGE", SIMULATION_PHASES).env("MOW_SIM_LARGE_SEEDS", SIMULATION_RUNS);
     note(steps.command("simulation", "full size", large));

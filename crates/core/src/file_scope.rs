@@ -13,7 +13,7 @@ mod test_files;
 #[cfg(test)]
 mod tests;
 
-pub use entries::{entry_covers, is_declared};
+pub use entries::DeclaredFiles;
 pub use owners::FileOwners;
 pub use test_files::{is_test_config, is_test_file};
 

@@ -1,14 +1,23 @@
 //! Questions to people and their answers.
 //!
-//! A question has a key that stays the same over all attempts, so that it is put once. The lead gives
-//! each question a small number, by which people answer.
+//! A question is data: its [`QuestionKey`] stays the same over all attempts, so that it is put once;
+//! its [`QuestionSubject`] says exactly what it is about; its [digest](InboxQuestion::digest) binds an
+//! answer to what the person saw. The lead gives each question a small number, by which people answer.
 
+mod choice;
+mod question_key;
+mod subject;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash;
 use crate::phase::PhaseNumber;
+
+pub use choice::AnswerChoice;
+pub use question_key::{QuestionKey, QuestionTopic};
+pub use subject::{QuestionSubject, SubjectAction};
 
 /// The kind of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -84,18 +93,24 @@ pub const REFUSALS: [&str; 3] = ["reject", "rejected", "fail"];
 /// The choices about stuck work: leave it running, stop it and retry, or give up.
 pub const STUCK_CHOICES: [&str; 3] = ["wait", "retry", "fail"];
 
+/// How many hexadecimal digits a digest has.
+const DIGEST_DIGITS: usize = 16;
+
 /// A question before it has a number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxQuestion {
     /// The identity of the question within a run.
-    pub key: String,
+    pub key: QuestionKey,
     /// The kind of the question.
     pub kind: QuestionKind,
     /// The text for people.
     pub question: String,
     /// The allowed answers; empty for any text. The first one means yes, unless they are proposals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<String>,
+    pub choices: Vec<AnswerChoice>,
+    /// What the question is about; `None` where the text says it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Box<QuestionSubject>>,
 }
 
 /// A question in the inbox of a run, with its answer.
@@ -113,27 +128,24 @@ pub struct InboxItem {
     pub answer: Option<String>,
 }
 
-/// The start of the keys of questions about agents that cannot work. Stored in journals.
-pub(crate) const DENIED: &str = "denied#";
-
 impl InboxItem {
     /// Returns whether the question says that no agent can work before a person has acted.
     pub fn is_denial(&self) -> bool {
-        self.ask.kind == QuestionKind::Breaker && self.ask.key.starts_with(DENIED)
+        matches!(self.ask.key.topic(), QuestionTopic::AgentsDenied { .. })
     }
 
     /// Returns whether the answer ended the phase.
     pub fn is_refused(&self) -> bool {
-        let word = self.answer.as_ref().filter(|answer| self.ask.choices.contains(answer));
-        !self.ask.kind.is_open() && word.is_some_and(|word| REFUSALS.contains(&word.as_str()))
+        let word = self.answer.as_deref().filter(|answer| self.ask.has_choice(answer));
+        !self.ask.kind.is_open() && word.is_some_and(|word| REFUSALS.contains(&word))
     }
 }
 
 /// An answer as a worker receives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxAnswer {
-    /// The key of the question.
-    pub key: String,
+    /// The identity of the question.
+    pub key: QuestionKey,
     /// The question.
     pub question: String,
     /// The answer.
@@ -141,6 +153,49 @@ pub struct InboxAnswer {
 }
 
 impl InboxQuestion {
+    /// Returns a question without choices and subject.
+    pub fn new(key: QuestionKey, kind: QuestionKind, question: impl Into<String>) -> Self {
+        let (question, choices, subject) = (question.into(), Vec::new(), None);
+        Self { key, kind, question, choices, subject }
+    }
+
+    /// Adds choices; the first one means yes, unless they are proposals.
+    #[must_use]
+    pub fn with_choices<C: Into<AnswerChoice>>(
+        mut self,
+        choices: impl IntoIterator<Item = C>,
+    ) -> Self {
+        self.choices = choices.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds what the question is about.
+    #[must_use]
+    pub fn with_subject(mut self, subject: QuestionSubject) -> Self {
+        self.subject = Some(Box::new(subject));
+        self
+    }
+
+    /// Returns the digest of all that a person is shown of the question.
+    ///
+    /// A command with the digest of another question answers nothing.
+    pub fn digest(&self) -> String {
+        let shown = serde_json::to_vec(self).expect("a question can be written as JSON");
+        let mut digest = hash::hex(&shown);
+        digest.truncate(DIGEST_DIGITS);
+        digest
+    }
+
+    /// Returns whether a text is one of the choices.
+    pub fn has_choice(&self, text: &str) -> bool {
+        self.choices.iter().any(|choice| choice.label == text)
+    }
+
+    /// Returns the words that are valid answers; empty if any text is.
+    pub fn labels(&self) -> Vec<&str> {
+        self.choices.iter().map(|choice| choice.label.as_str()).collect()
+    }
+
     /// Parses an answer: one of the choices, by its text, a unique prefix or its number. Where the
     /// choices are proposals, any other text is accepted.
     ///
@@ -153,16 +208,16 @@ impl InboxQuestion {
         if self.choices.is_empty() {
             return Ok(text.to_owned());
         }
-        let number = text.parse::<usize>().ok().and_then(|n| self.choices.get(n.checked_sub(1)?));
-        let same = self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text));
+        let labels = self.labels();
+        let number = text.parse::<usize>().ok().and_then(|n| labels.get(n.checked_sub(1)?));
+        let same = labels.iter().find(|label| label.eq_ignore_ascii_case(text));
         let lower = text.to_lowercase();
-        let mut begun =
-            self.choices.iter().filter(|choice| choice.to_lowercase().starts_with(&lower));
+        let mut begun = labels.iter().filter(|label| label.to_lowercase().starts_with(&lower));
         let only = begun.next().filter(|_| begun.next().is_none());
         match same.or(number).or(only) {
-            Some(choice) => Ok(choice.clone()),
+            Some(label) => Ok((*label).to_owned()),
             None if self.kind.is_open() => Ok(text.to_owned()),
-            None => Err(format!("`{text}` is none of the choices: {}", self.choices.join(", "))),
+            None => Err(format!("`{text}` is none of the choices: {}", labels.join(", "))),
         }
     }
 
@@ -172,6 +227,6 @@ impl InboxQuestion {
             return None;
         }
         let choice = if yes { self.choices.first() } else { self.choices.last() };
-        choice.map(String::as_str)
+        choice.map(|choice| choice.label.as_str())
     }
 }

@@ -6,6 +6,7 @@
 
 mod apply;
 mod audit;
+mod caller;
 mod command;
 mod conflicted_file;
 mod decide;
@@ -14,8 +15,12 @@ mod failure;
 mod index;
 mod lookahead;
 mod overlap;
+mod queries;
+mod queued_command;
+mod reason;
 mod roadmap_change;
 mod schedule;
+mod startable;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -31,8 +36,11 @@ use crate::money::{Budget, Spending};
 use crate::phase::PhaseNumber;
 use crate::stage::Lookahead;
 
+pub use caller::{Caller, Interface};
 pub use conflicted_file::ConflictedFile;
-pub use event::{Command, Effect, Event, Hold, Input, Outcome, PhaseSpec, RunScope};
+pub use event::{Effect, Event, Hold, Input, Outcome, PhaseSpec, RunScope};
+pub use queued_command::{Command, CommandOrigin, QueuedCommand, drop_taken_back};
+pub use reason::{CommandEffect, FailureCause, MergeProblem, Reason};
 pub use state::{EffectsInFlight, Inbox, PhaseIndex, PhaseState, RunTarget, StartGate};
 
 /// A commit id in hexadecimal.
@@ -227,7 +235,7 @@ impl Lead {
 
     /// Returns how many agents the workers may run now, including workers that are about to start.
     fn agents_taken(&self) -> usize {
-        self.live().map(|state| state.agents.max(1)).sum()
+        self.index.agents.given + self.index.agents.starting
     }
 
     /// Returns the questions about a phase.

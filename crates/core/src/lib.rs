@@ -30,5 +30,6 @@ pub mod slug;
 pub mod stage;
 pub mod team_color;
 pub mod text_width;
+pub mod view;
 pub mod word_search;
 pub mod worker;

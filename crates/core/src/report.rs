@@ -2,9 +2,11 @@
 //!
 //! Both are stored in journals: their serialised names never change.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::inbox::{InboxAnswer, InboxQuestion};
+use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKey};
 use crate::message::Fields;
 pub use crate::money::AgentSpending;
 use crate::money::Spending;
@@ -81,8 +83,8 @@ pub enum Report {
     /// The subject of a question has resolved itself; the question is withdrawn.
     #[serde(rename = "settled")]
     QuestionObsolete {
-        /// The key of the question.
-        key: String,
+        /// The identity of the question.
+        key: QuestionKey,
     },
     /// A remark for people.
     Note {
@@ -199,6 +201,53 @@ pub enum LeadMessage {
     Answer(InboxAnswer),
 }
 
+/// A message as it stands in the inbox file of a worker, with its number.
+///
+/// Notes (halts and answers) are numbered from one within an attempt, so that a worker takes each
+/// of them once however often it is written. Brief and confirmations have no number. Older leads
+/// wrote no numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NumberedMessage {
+    /// The number of a note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u32>,
+    /// The message.
+    #[serde(flatten)]
+    pub message: LeadMessage,
+}
+
+impl From<LeadMessage> for NumberedMessage {
+    /// Returns a message without a number.
+    fn from(message: LeadMessage) -> Self {
+        Self { n: None, message }
+    }
+}
+
+/// The numbers of the notes in an inbox file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteNumbers {
+    seen: BTreeSet<u32>,
+}
+
+impl NoteNumbers {
+    /// Adds the number of a message; returns false for a note that is there already.
+    ///
+    /// A note without a number has the number of its position, because leads that wrote no numbers
+    /// wrote every note once, in order.
+    pub fn add(&mut self, message: &NumberedMessage) -> bool {
+        if !matches!(message.message, LeadMessage::Halt { .. } | LeadMessage::Answer(_)) {
+            return true;
+        }
+        let next = self.seen.last().map_or(1, |last| last.saturating_add(1));
+        self.seen.insert(message.n.unwrap_or(next))
+    }
+
+    /// Returns whether a note with this number is there.
+    pub fn contains(&self, n: u32) -> bool {
+        self.seen.contains(&n)
+    }
+}
+
 /// The start message of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
@@ -245,3 +294,6 @@ fn one() -> usize {
 fn everything() -> Vec<String> {
     vec![crate::file_scope::EVERYTHING.to_owned()]
 }
+
+#[cfg(test)]
+mod tests;

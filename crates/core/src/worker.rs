@@ -17,12 +17,12 @@ mod stuck;
 mod tests;
 mod text;
 
-use crate::inbox::InboxAnswer;
+use crate::inbox::{InboxAnswer, QuestionKey, QuestionTopic};
 use crate::machine::{Decision, Machine};
+use crate::phase::PhaseNumber;
 use crate::report::{Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Stage;
 
-pub use agent_outcomes::discuss_key;
 pub use event::{
     Effect, Event, Evidence, FrozenPlan, Input, Outcome, PhaseSnapshot, PlanSnapshot, Settings,
     TaskSnapshot, Verdict,
@@ -76,12 +76,17 @@ impl Worker {
         self.brief.as_ref().map_or(&[], |brief| &brief.answers)
     }
 
-    /// Returns the answers to all questions whose key is `stem` or `stem#…`, in the order of the questions.
-    fn answers_to<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = &'a InboxAnswer> {
-        self.answers().iter().filter(move |answer| {
-            let rest = answer.key.strip_prefix(stem);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-        })
+    /// Returns the answers to all questions about some topics, in the order of the questions.
+    fn answers_about(
+        &self,
+        is_meant: impl Fn(&QuestionTopic) -> bool,
+    ) -> impl DoubleEndedIterator<Item = &InboxAnswer> {
+        self.answers().iter().filter(move |answer| is_meant(answer.key.topic()))
+    }
+
+    /// Returns the newest answer to a question.
+    fn answer_to(&self, key: &QuestionKey) -> Option<&InboxAnswer> {
+        self.answers().iter().rev().find(|answer| answer.key == *key)
     }
 
     /// Returns the last stage of an attempt that only looks ahead.
@@ -89,9 +94,9 @@ impl Worker {
         self.brief.as_ref().and_then(|brief| brief.through)
     }
 
-    /// Returns the phase number as question keys use it; empty before the brief has arrived.
-    fn phase(&self) -> String {
-        self.brief.as_ref().map(|brief| brief.phase.to_string()).unwrap_or_default()
+    /// Returns the phase; 0 before the brief has arrived.
+    fn phase(&self) -> PhaseNumber {
+        self.brief.as_ref().map_or(PhaseNumber::whole(0), |brief| brief.phase)
     }
 }
 

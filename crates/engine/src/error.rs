@@ -2,8 +2,17 @@
 
 use std::io;
 
+use mow_host::agent::AgentError;
+use mow_host::commit::CommitError;
 use mow_host::git::GitError;
+use mow_host::life_lock::LifeLockError;
+use mow_host::merge::MergeError;
+use mow_host::phase_worktree::WorktreeError;
+use mow_host::process::ProcessError;
+use mow_host::rescue::RescueError;
+use mow_host::shell::ShellError;
 use mow_store::disk::DiskError;
+use mow_store::frontmatter::EditError;
 use mow_store::journal::JournalError;
 use mow_store::project::ProjectError;
 use mow_store::run_files::RunNameError;
@@ -25,9 +34,33 @@ pub enum EngineError {
     /// The project could not be found.
     #[error(transparent)]
     Project(#[from] ProjectError),
-    /// An operation of `mow-host` failed, such as a process, a worktree or a merge.
+    /// A shell command could not be run.
     #[error(transparent)]
-    Host(#[from] Box<dyn std::error::Error + Send + Sync>),
+    Shell(#[from] ShellError),
+    /// An agent could not be run.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// A process could not be started, found or ended.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The life lock of a worker could not be taken.
+    #[error(transparent)]
+    LifeLock(#[from] LifeLockError),
+    /// A worktree could not be created or removed.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
+    /// Work could not be kept under a rescue ref.
+    #[error(transparent)]
+    Rescue(#[from] RescueError),
+    /// A commit could not be made.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A merge could not be computed or committed.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// A planning document could not be rendered or edited.
+    #[error(transparent)]
+    Document(#[from] EditError),
     /// The setting for the directory of the worktrees is invalid.
     #[error(transparent)]
     WorktreeHome(#[from] WorktreeHomeError),

@@ -5,7 +5,6 @@
 //! that have no outcome, adopts the workers that are alive, and continues. Start with
 //! [`LeadSession::open`] and [`LeadSession::run`].
 
-mod answer_queue;
 mod branch_catch_up;
 mod completion_proof;
 mod conflict_resolver;
@@ -18,20 +17,18 @@ mod merge_check;
 mod merge_preview;
 mod notify;
 mod phase_selection;
-mod prepare;
 mod projection;
 mod projection_writer;
+mod run_change;
 mod run_ref;
-mod start_worker;
 mod user_branch;
 mod wake_reason;
-mod worker_health;
 mod world;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mow_core::lead::{Command, Event, Input, Lead, RunStatus, Settings};
+use mow_core::lead::{Event, Input, Lead, RunStatus, Settings};
 use mow_core::machine::Machine;
 use mow_core::stage::Lookahead;
 use mow_host::git::Git;
@@ -50,23 +47,14 @@ use crate::drive::drive;
 use crate::run_context::{self, RunContext};
 use world::LeadWorld;
 
-pub use answer_queue::AnswerQueue;
 pub use branch_catch_up::{StaleBranch, catch_up_branch};
 pub use look_ahead_files::is_look_ahead_file;
 pub use manual_merge::{ManualMerge, ManualMergeOutcome, ManualMergeResult, merge_manually};
 pub use phase_selection::{PhaseChoice, PhaseSelection, exclude_done_phases, select_phases};
+pub use run_change::{RunChange, RunObserver};
 
 /// How long a process that a dead lead was starting may still hold the inherited lock.
 const INHERITED_LOCK_WAIT: Duration = Duration::from_secs(5);
-
-/// Receives the progress of a run, to show it to people.
-pub trait RunObserver {
-    /// Called after events were recorded, with the new state of the run.
-    fn show(&mut self, lead: &Lead, events: &[Event], now: u64);
-
-    /// Called with a problem that does not stop the run.
-    fn warn(&mut self, text: &str);
-}
 
 /// A lead that holds the lock of its project and is ready to run.
 pub struct LeadSession {
@@ -113,8 +101,7 @@ impl LeadSession {
         let ctx = RunContext::new(&project, &run, options.exe)?;
         ctx.run.create()?;
         failpoint::reach("lead.run.made");
-        phase_worktree::clear_unfinished(ctx.top())
-            .map_err(|error| EngineError::Host(error.into()))?;
+        phase_worktree::clear_unfinished(ctx.top())?;
         let (journal, records) = Journal::open(&ctx.run.journal(), &ctx.run.header())?;
         let clock = Clock::not_before(records.last().map_or(0, |record| record.at));
         let mut begin = Vec::new();
@@ -143,7 +130,7 @@ impl LeadSession {
     /// Runs until only a person can move the run on; with `stay`, until all phases are merged.
     pub fn run(self, observer: &mut dyn RunObserver, stay: bool) -> Result<Lead, EngineError> {
         let Self { ctx, mut lead, journal, clock, selection, begin, _lock } = self;
-        let mut world = LeadWorld::new(ctx, journal, selection, begin, observer);
+        let mut world = LeadWorld::new(ctx, journal, selection, begin, observer)?;
         world.clock = clock;
         world.stay = stay;
         world.resume(&lead)?;
@@ -338,22 +325,4 @@ fn clear_auto_advance(project: &Project, settings: &Config) -> Result<(), Engine
         Ok::<_, EngineError>(cleared)
     })?;
     Ok(())
-}
-
-/// Queues a command for the lead of a run, running or not; durable when this returns. Returns its
-/// sequence number.
-pub fn send_command(dir: &RunDir, command: &Command) -> Result<u64, EngineError> {
-    let (mut journal, _) = Journal::open(&dir.commands(), &dir.commands_header())?;
-    failpoint::reach("command.opened");
-    let seq = journal.append(Clock::default().now(), std::slice::from_ref(command))?;
-    failpoint::reach("command.left");
-    Ok(seq)
-}
-
-/// Returns the queued commands that the lead has not read yet, with their sequence numbers.
-pub fn pending_commands(dir: &RunDir, lead: &Lead) -> Result<Vec<(u64, Command)>, EngineError> {
-    let records = JournalReader::new(&dir.commands()).without_sync().poll()?;
-    let new = records.iter().filter(|record| Some(record.seq) > lead.commands_through);
-    // The lead skips records that it cannot parse, too.
-    Ok(new.filter_map(|record| Some((record.seq, record.parse().ok()?))).collect())
 }

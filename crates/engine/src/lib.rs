@@ -4,16 +4,21 @@
 //! This crate connects them; only this crate uses the clock, threads and signals. Start with
 //! [`drive`], then [`lead`] and [`worker`].
 
+pub mod activity;
 pub mod agent_config;
 mod agent_job;
 pub mod agent_tools;
+pub mod client;
 pub mod clock;
 pub mod drive;
 mod error;
 mod git_integrity;
 pub mod lead;
+pub mod link;
+mod look_ahead_mark;
 pub mod peer_messages;
 mod permission;
+mod repository_lock;
 pub mod run_context;
 mod sealed_commits;
 pub mod watch;

@@ -2,13 +2,16 @@
 //!
 //! Settings and manifest are read from disk each time and parsed only when the bytes changed.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use mow_core::hash;
 use mow_core::money::{Budget, Spending};
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
+use mow_host::launch::AttemptMarks;
 use mow_store::config::Config;
 use mow_store::disk;
 use mow_store::manifest::Manifest;
@@ -174,12 +177,32 @@ impl RunContext {
         )
     }
 
+    /// Returns the marks of every process of an attempt.
+    pub fn marks(&self, phase: &PhaseNumber, attempt: u32) -> AttemptMarks {
+        AttemptMarks {
+            token: self.token(phase, attempt),
+            run: self.run.run().to_owned(),
+            phase: Some(phase.to_string()),
+            attempt,
+        }
+    }
+
     /// Returns the token in the environment of every process of an attempt, by which they are
     /// found.
     pub fn token(&self, phase: &PhaseNumber, attempt: u32) -> String {
-        format!("{}/{}/{attempt}", self.run.run(), phase.padded())
+        let (run, phase) = (self.run.run(), phase.padded());
+        if !run.starts_with(BY_HAND) {
+            return format!("{run}/{phase}/{attempt}");
+        }
+        // Merges by hand have the same name in every project; their processes must not.
+        let mut project = hash::hex(self.project.engine_dir.as_os_str().as_bytes());
+        project.truncate(8);
+        format!("{run}@{project}/{phase}/{attempt}")
     }
 }
+
+/// The start of the names under which phases are merged without a run.
+pub(crate) const BY_HAND: &str = "by-hand";
 
 /// Loads a project's settings, overridden by environment variables.
 pub fn config(project: &Project) -> Result<Config, EngineError> {

@@ -1,12 +1,14 @@
-//! Wakes a loop when files in a directory change, by inotify on Linux.
+//! Wakes a loop when files change.
 //!
-//! Watching is an optimisation: where it is missing or an event is lost, the loop still polls the
-//! files every [`POLL_INTERVAL`].
+//! Watching is an optimisation: where it fails or an event is lost, the loop still polls the files
+//! every [`POLL_INTERVAL`].
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// How often a loop polls its files without being woken.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -19,10 +21,6 @@ pub struct WakeFlag {
 
 impl WakeFlag {
     /// Raises the flag; returns whether it was not raised before.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is watched on other systems")
-    )]
     fn raise(&self) -> bool {
         !self.raised.swap(true, Ordering::AcqRel)
     }
@@ -33,46 +31,47 @@ impl WakeFlag {
     }
 }
 
-/// Calls `wake` from a thread when a file in `dirs` changes whose name `is_relevant` accepts.
-///
-/// `wake` is called once until the flag is reset; the thread ends when `wake` returns false. A
-/// directory that cannot be watched is only polled.
-#[cfg(target_os = "linux")]
-pub fn watch_dirs(
-    dirs: &[&Path],
-    is_relevant: impl Fn(&str) -> bool + Send + 'static,
-    flag: WakeFlag,
-    wake: impl Fn() -> bool + Send + 'static,
-) {
-    use rustix::fs::inotify;
-    let Ok(fd) = inotify::init(inotify::CreateFlags::CLOEXEC) else { return };
-    let flags = inotify::WatchFlags::MODIFY
-        | inotify::WatchFlags::CREATE
-        | inotify::WatchFlags::MOVED_TO
-        | inotify::WatchFlags::CLOSE_WRITE;
-    for dir in dirs {
-        inotify::add_watch(&fd, *dir, flags).ok();
-    }
-    let watch_loop = move || {
-        let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 4096];
-        let mut reader = inotify::Reader::new(&fd, &mut buffer);
-        while let Ok(event) = reader.next() {
-            let name = event.file_name().map(|name| name.to_string_lossy().into_owned());
-            if name.is_some_and(|name| is_relevant(&name)) && flag.raise() && !wake() {
-                return;
-            }
-        }
-    };
-    // If the thread cannot be started, the loop still polls.
-    std::thread::Builder::new().name("mow-watch".to_owned()).spawn(watch_loop).ok();
+/// The thread that watches files. Dropping it ends the watch.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct FileWatch {
+    /// `None` if the system cannot watch files.
+    _watcher: Option<RecommendedWatcher>,
 }
 
-/// Does nothing: files are watched on Linux only, so the loop polls.
-#[cfg(not(target_os = "linux"))]
-pub fn watch_dirs(
-    _dirs: &[&Path],
-    _is_relevant: impl Fn(&str) -> bool + Send + 'static,
-    _bell: WakeFlag,
-    _wake: impl Fn() -> bool + Send + 'static,
-) {
+/// Calls `wake` from a thread when a file changes whose name `is_relevant` accepts.
+///
+/// Each path is a directory, whose files are watched, or a single file. `wake` is called once until
+/// the flag is reset, and must not block. A path that cannot be watched is only polled.
+pub fn watch_files(
+    paths: &[&Path],
+    is_relevant: impl Fn(&str) -> bool + Send + 'static,
+    flag: WakeFlag,
+    wake: impl Fn() + Send + 'static,
+) -> FileWatch {
+    let on_event = move |event: notify::Result<Event>| {
+        if is_change(event, &is_relevant) && flag.raise() {
+            wake();
+        }
+    };
+    let mut watcher = notify::recommended_watcher(on_event).ok();
+    for path in paths {
+        if let Some(watcher) = &mut watcher {
+            watcher.watch(path, RecursiveMode::NonRecursive).ok();
+        }
+    }
+    FileWatch { _watcher: watcher }
 }
+
+/// Returns whether an event may mean that a relevant file has new contents.
+fn is_change(event: notify::Result<Event>, is_relevant: impl Fn(&str) -> bool) -> bool {
+    // After an error or an overflow of the system's queue, nobody knows what changed.
+    let Ok(event) = event else { return true };
+    let has_contents =
+        matches!(event.kind, EventKind::Any | EventKind::Create(_) | EventKind::Modify(_));
+    let mut names = event.paths.iter().filter_map(|path| path.file_name()?.to_str());
+    event.need_rescan() || (has_contents && names.any(is_relevant))
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,9 +13,11 @@ mod change_review;
 mod document_guard;
 mod evidence;
 mod frozen_plans;
+mod lead_inbox;
 mod leftovers;
 mod parallel_plans;
 mod perform;
+mod permission_subject;
 mod phase_closer;
 mod phase_commits;
 mod phase_documents;
@@ -36,17 +38,17 @@ mod trusted_state;
 mod world;
 
 use mow_core::phase::PhaseNumber;
-use mow_core::report::LeadMessage;
 use mow_core::worker::{Input, Worker};
 use mow_host::life_lock::LifeLock;
 use mow_host::redirected_output::RedirectedOutput;
 use mow_host::{process, secret};
-use mow_store::journal::{Journal, JournalReader};
+use mow_store::journal::Journal;
 
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::drive;
 use crate::run_context::RunContext;
+use lead_inbox::LeadInbox;
 pub(crate) use phase_survey::skips_discuss;
 use phase_workspace::PhaseWorkspace;
 pub(crate) use script::describe_failure;
@@ -61,7 +63,7 @@ pub fn work(ctx: RunContext, phase: PhaseNumber, attempt: u32) -> Result<(), Eng
     failpoint::set_role(failpoint::ProcessRole::Worker);
     process::become_session_leader().map_err(EngineError::io("become a session leader"))?;
     let lock = ctx.run.life_lock(&phase, attempt);
-    let life = LifeLock::hold(&lock).map_err(|error| EngineError::Host(error.into()))?;
+    let life = LifeLock::hold(&lock)?;
     let path = ctx.run.worker_journal(&phase, attempt);
     let header = ctx.run.worker_header(&phase, attempt);
     let (mut journal, earlier_records) = Journal::open(&path, &header)?;
@@ -72,10 +74,8 @@ pub fn work(ctx: RunContext, phase: PhaseNumber, attempt: u32) -> Result<(), Eng
     }
     let log = ctx.run.log(&phase, attempt);
     let _output = RedirectedOutput::to_log(&log).map_err(EngineError::io("keep a log"))?;
-    // The lead can rebuild its messages from its own journal, so the inbox needs no sync here.
-    let mut inbox = JournalReader::new(&ctx.run.worker_inbox(&phase, attempt)).without_sync();
-    let brief = inbox.poll()?.first().and_then(|record| record.parse::<LeadMessage>().ok());
-    let Some(LeadMessage::Brief(brief)) = brief else {
+    let (inbox, brief) = LeadInbox::open(&ctx.run.worker_inbox(&phase, attempt))?;
+    let Some(brief) = brief else {
         return Err(EngineError::refused(
             format!("phase {phase} has no brief for attempt {attempt}"),
             "workers are started by `mow run`",

@@ -6,7 +6,7 @@
 //!
 //! [`run`] blocks, so the caller gives each agent its own thread. When [`run`] returns, also with an
 //! error, no process of the agent is left. If the caller is killed, its token identifies the processes
-//! to end (see [`crate::process::TOKEN_VARIABLE`]). The environment of the job must therefore contain the token.
+//! to end (see [`crate::launch::TOKEN_VARIABLE`]).
 
 mod acp;
 mod claude;
@@ -17,6 +17,7 @@ mod failure_kind;
 mod json_line_process;
 pub mod mcp;
 mod rpc;
+mod tool_use;
 
 use std::ffi::OsString;
 use std::io;
@@ -27,11 +28,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::launch::{AttemptMarks, LaunchError};
 use crate::process::ProcessError;
 use crate::stop_signal::StopSignal;
 use crate::stuck_detector::ActivityChange;
 
 pub use failure_kind::FailureKind;
+pub use tool_use::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, ToolOutcome, ToolUse, cut_text};
 
 /// The protocol that an agent speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +55,10 @@ pub struct AgentJob {
     pub program: PathBuf,
     /// Arguments that come before those of the protocol.
     pub args: Vec<String>,
-    /// The complete environment (see [`environment`]), including the worker's token.
+    /// The complete environment (see [`environment`]), except the marks.
     pub env: Vec<(OsString, OsString)>,
+    /// The attempt that the agent works for.
+    pub marks: AttemptMarks,
     /// The working directory.
     pub cwd: PathBuf,
     /// The first message. A resumed session that continues by itself does not get it.
@@ -154,12 +159,9 @@ pub enum Event {
     /// The agent wrote a text.
     Text(String),
     /// The agent uses a tool.
-    Tool {
-        /// The agent's own name of the tool.
-        name: String,
-        /// The tool's main input, in one line.
-        summary: String,
-    },
+    Tool(ToolUse),
+    /// A tool call has ended.
+    ToolEnded(ToolOutcome),
     /// A model request failed; the agent retries by itself.
     Retry {
         /// The HTTP status; `None` when there was no answer.
@@ -330,15 +332,8 @@ impl AgentOutcome {
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The program exists but could not be started.
-    #[error("cannot start {program} in {cwd}")]
-    Start {
-        /// The path of the program.
-        program: PathBuf,
-        /// The working directory.
-        cwd: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    #[error("cannot run the agent")]
+    Start(#[from] LaunchError),
     /// The log could not be written.
     #[error("cannot write the log {path}")]
     Log {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::private_index::{IndexEntry, tree_entries};
 use crate::git::{Git, GitError, GitOutput, locks};
+use crate::shell_words::quote;
 
 use crash_note::{UnfinishedFastForward, read_note};
 
@@ -51,7 +52,7 @@ pub fn fast_forward_branch(
     let git = Git::new(root).plumbing();
     let full = format!("refs/heads/{branch}");
     let Some(old) = git.commit_of(&full)? else {
-        let command_to_finish = format!("git branch {} {commit}", shell_quote(branch));
+        let command_to_finish = format!("git branch {} {commit}", quote(branch));
         return Ok(refused(format!("there is no branch {branch}"), command_to_finish));
     };
     let checkouts = checkouts(&git, &full)?;
@@ -175,7 +176,7 @@ pub fn fast_forward_command(
 ///
 /// During a rebase or merge `git switch` fails, and then the command merges nothing.
 fn switch_and_merge(path: &Path, branch: &str, commit: &str) -> String {
-    format!("{0} switch {1} && {0} merge {commit}", git_in(path), shell_quote(branch))
+    format!("{0} switch {1} && {0} merge {commit}", git_in(path), quote(branch))
 }
 
 fn refused(reason: String, command_to_finish: String) -> FastForwardOutcome {
@@ -218,7 +219,7 @@ fn swap(git: &Git, full: &str, commit: &str, old: &str) -> Result<FastForwardOut
     if answer.success {
         return Ok(FastForwardOutcome::Updated);
     }
-    let command = format!("git fetch . {commit}:{}", shell_quote(full));
+    let command = format!("git fetch . {commit}:{}", quote(full));
     Ok(refused(answer.error_line(), command))
 }
 
@@ -300,7 +301,7 @@ fn stageable_files(git: &Git, commit: &str, live: &[String]) -> Result<Vec<Strin
 
 fn paste_command(path: &Path, commit: &str, stageable: &[String]) -> String {
     let command = format!("{} merge --ff-only --no-overwrite-ignore {commit}", git_in(path));
-    let add = format!("{} add -- {}", git_in(path), shell_quote_all(stageable));
+    let add = format!("{} add -- {}", git_in(path), quote_all(stageable));
     if stageable.is_empty() { command } else { format!("{add} && {command}") }
 }
 
@@ -334,11 +335,11 @@ fn is_stageable(git: &Git, commit: &str, path: &str) -> Result<bool, GitError> {
 
 /// Returns the start of a git command that runs in a directory.
 fn git_in(path: &Path) -> String {
-    format!("git -C {}", shell_quote(&path.to_string_lossy()))
+    format!("git -C {}", quote(&path.to_string_lossy()))
 }
 
-fn shell_quote_all(paths: &[String]) -> String {
-    paths.iter().map(|path| shell_quote(path)).collect::<Vec<_>>().join(" ")
+fn quote_all(paths: &[String]) -> String {
+    paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ")
 }
 
 /// Unstages files, so that a refusal leaves no trace.
@@ -355,15 +356,6 @@ fn blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>, GitError>
     let entries = tree_entries(git, commit, &[path])?;
     let entry = entries.into_iter().find(|entry| entry.path == path.as_bytes());
     Ok(entry.map(|IndexEntry { object, .. }| object))
-}
-
-/// Quotes a word for a POSIX shell, if necessary.
-pub fn shell_quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

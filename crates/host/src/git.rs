@@ -1,8 +1,7 @@
 //! Runs the `git` program, always in the same way.
 //!
 //! Every call names its directory and switches off prompts, pagers, the file-system monitor and
-//! object replacement. Environment variables that would point git at another repository are
-//! removed. Output is read as bytes in machine formats; nothing parses git's English messages.
+//! object replacement. Output is read as bytes in machine formats; nothing parses git's English messages.
 
 mod git_dirs;
 pub(crate) mod in_process;
@@ -16,12 +15,13 @@ mod worktrees;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
 use thiserror::Error;
 
+use crate::launch::{self, Launch, LaunchError, Variables};
 use git_dirs::GitDirs;
 
 pub(crate) use git_dirs::is_hash;
@@ -29,19 +29,6 @@ pub(crate) use git_dirs::is_hash;
 pub use refs::Refs;
 pub(crate) use worktrees::is_below;
 pub use worktrees::{GitWorktree, parse_names, parse_worktrees};
-
-/// Environment variables that would redirect git away from the chosen directory.
-const REDIRECTING_VARIABLES: &[&str] = &[
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-];
 
 /// Settings that every call overrides because our parsers rely on them.
 const FIXED_SETTINGS: &[&str] =
@@ -77,6 +64,12 @@ pub enum GitError {
     /// The program could not be started.
     #[error("cannot run git")]
     Start {
+        /// Why it could not be started.
+        source: LaunchError,
+    },
+    /// The output of git could not be read.
+    #[error("cannot read the output of git")]
+    Read {
         /// The error of the operating system.
         source: io::Error,
     },
@@ -189,7 +182,7 @@ impl Git {
         args: &[S],
         input: &[u8],
     ) -> Result<GitOutput, GitError> {
-        let output = self.output(args, input).map_err(|source| GitError::Start { source })?;
+        let output = self.output(args, input)?;
         Ok(GitOutput {
             success: output.status.success(),
             code: output.status.code(),
@@ -218,46 +211,45 @@ impl Git {
         Err(GitError::Failed { command: arg_texts.join(" "), code: answer.code, message })
     }
 
-    fn output<S: AsRef<OsStr>>(
-        &self,
-        args: &[S],
-        input: &[u8],
-    ) -> io::Result<std::process::Output> {
-        let mut command = self.command(args);
-        if input.is_empty() {
-            return command.output();
+    fn output<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Output, GitError> {
+        let mut launch = self.launch(args);
+        if !input.is_empty() {
+            launch.stdin = Stdio::piped();
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let mut stdin = child.stdin.take().expect("standard input is piped");
+        let mut child = launch::start(launch).map_err(|source| GitError::Start { source })?;
+        let stdin = child.stdin.take();
         // Git may write output before it has read all input; without a thread, both sides would
         // wait for each other.
-        thread::scope(|scope| {
-            // If git cannot read the input, its own error message says so.
-            scope.spawn(move || stdin.write_all(input).ok());
+        let output = thread::scope(|scope| {
+            if let Some(mut stdin) = stdin {
+                // If git cannot read the input, its own error message says so.
+                scope.spawn(move || stdin.write_all(input).ok());
+            }
             child.wait_with_output()
-        })
+        });
+        output.map_err(|source| GitError::Read { source })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
-    fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
-        let mut command = Command::new("git");
-        command.current_dir(&self.dir).stdin(Stdio::null());
-        command.args(FIXED_SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        if !has_lfs() {
-            command.args(WITHOUT_LFS.iter().flat_map(|setting| ["-c", setting]));
+    fn launch<S: AsRef<OsStr>>(&self, args: &[S]) -> Launch {
+        let lfs = if has_lfs() { &[][..] } else { WITHOUT_LFS };
+        let settings = FIXED_SETTINGS.iter().chain(lfs).chain(&self.settings);
+        let variables = [
+            ("GIT_TERMINAL_PROMPT", OsStr::new("0")),
+            ("GIT_PAGER", OsStr::new("cat")),
+            (NO_REPLACE_VARIABLE, OsStr::new("1")),
+            // Read-only commands must not lock the index: agents and people use it at the same
+            // time.
+            ("GIT_OPTIONAL_LOCKS", OsStr::new("0")),
+        ];
+        let own = self.env.iter().map(|(name, value)| (*name, value.as_os_str()));
+        let launch = Launch::other("git").with_args(settings.flat_map(|setting| ["-c", setting]));
+        Launch {
+            cwd: Some(self.dir.clone()),
+            variables: Variables::inherited_with(variables.into_iter().chain(own)),
+            stdout: Stdio::piped(),
+            stderr: Stdio::piped(),
+            ..launch.with_args(args)
         }
-        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
-        command.env(NO_REPLACE_VARIABLE, "1");
-        // Read-only commands must not lock the index: agents and people use it at the same time.
-        command.env("GIT_OPTIONAL_LOCKS", "0");
-        for name in REDIRECTING_VARIABLES {
-            command.env_remove(name);
-        }
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.args(self.settings.iter().flat_map(|setting| ["-c", setting]));
-        command.args(args);
-        command
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::process::{Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+
+use crate::launch::{self, Launch, LaunchError};
 
 /// How many bytes of a program's answer are read.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
@@ -23,8 +25,13 @@ pub enum ProbeResult {
 
 /// Runs `program --version` and waits for the answer at most as long as `wait`.
 pub fn version<S: AsRef<OsStr>>(program: S, wait: Duration) -> ProbeResult {
-    match run_version(program.as_ref(), wait) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => ProbeResult::NotFound,
+    let launch = Launch::other(program.as_ref()).with_args(["--version"]);
+    let answer = match launch::start(Launch { stdout: Stdio::piped(), ..launch }) {
+        Ok(child) => read_answer(child, wait),
+        Err(LaunchError::Refused { source, .. }) => Err(source),
+        Err(_) => return ProbeResult::NotFound,
+    };
+    match answer {
         Err(error) => ProbeResult::NoVersion(format!("cannot be run: {error}")),
         Ok(None) => {
             ProbeResult::NoVersion(format!("gave no answer within {} s", wait.as_secs_f32()))
@@ -36,14 +43,8 @@ pub fn version<S: AsRef<OsStr>>(program: S, wait: Duration) -> ProbeResult {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the probe starts another program")]
-fn run_version(program: &OsStr, wait: Duration) -> io::Result<Option<String>> {
-    let mut child = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
+/// Reads the output of a program and ends it; returns `None` if it took too long.
+fn read_answer(mut child: Child, wait: Duration) -> io::Result<Option<String>> {
     let stdout = child.stdout.take().expect("its output is piped");
     let (sender, receiver) = mpsc::sync_channel(1);
     // A grandchild may keep the pipe open after the program was killed. Then this thread stays

@@ -4,8 +4,6 @@
 //! Process ids are used for signals only, and only together with the start time or a descriptor of
 //! the process, because the system reuses ids.
 
-#![expect(clippy::disallowed_methods, reason = "this module starts processes")]
-
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
@@ -13,28 +11,28 @@ mod other;
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
+use std::path::PathBuf;
+use std::process::Child;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
 use thiserror::Error;
 
+use crate::launch::{
+    self, AttemptMarks, Launch, LaunchError, LaunchedProgram, TOKEN_VARIABLE, Variables,
+};
 use crate::life_lock::{self, LifeLockError};
+use crate::stop_signal::poll_until;
 
 #[cfg(target_os = "linux")]
 use linux as os;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{EndingProcesses, WatchedProcess};
 pub(crate) use os::{current, tree_cpu_time, wait_for_programs};
 #[cfg(not(target_os = "linux"))]
 use other as os;
-
-/// How often to check whether a started worker has recorded itself in its life lock.
-const HOLDER_POLL_EVERY: Duration = Duration::from_millis(20);
-/// The longest pause between two searches for leftover processes.
-const LEFTOVER_POLL_MAX: Duration = Duration::from_secs(1);
-
-/// The environment variable with the token of an attempt; all its processes have it.
-pub const TOKEN_VARIABLE: &str = "MOW_TOKEN";
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::{EndingListedProcesses as EndingProcesses, PolledProcess as WatchedProcess};
 
 /// A failure to start, find or end processes.
 #[derive(Debug, Error)]
@@ -51,13 +49,8 @@ pub enum ProcessError {
         source: io::Error,
     },
     /// The program could not be started.
-    #[error("cannot start {exe}")]
-    Start {
-        /// The worker's program.
-        exe: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
+    #[error("cannot start a worker")]
+    Start(#[from] LaunchError),
     /// The running processes could not be listed.
     #[error("cannot list processes")]
     List {
@@ -92,6 +85,8 @@ pub struct WorkerCommand {
     pub args: Vec<String>,
     /// Environment variables to add to those of this process.
     pub env: Vec<(String, String)>,
+    /// The attempt that the worker makes.
+    pub marks: AttemptMarks,
     /// The working directory.
     pub cwd: PathBuf,
     /// The file that the output is appended to. The worker bounds its size with
@@ -101,29 +96,40 @@ pub struct WorkerCommand {
     pub life_lock: PathBuf,
 }
 
+/// A worker that this process has started.
+#[derive(Debug)]
+pub struct StartedWorker {
+    /// The worker's process.
+    pub process: ProcessIdentity,
+    /// The child to wait for. [`crate::life_watch`] does that, so that no zombie is left.
+    pub child: Child,
+}
+
 /// Starts a worker that outlives this process; fails while another process holds the life lock.
 ///
 /// The worker holds the lock from its first moment on.
-pub fn start_worker(worker: &WorkerCommand) -> Result<ProcessIdentity, ProcessError> {
+#[expect(clippy::disallowed_methods, reason = "the worker's log exists before the worker")]
+pub fn start_worker(worker: &WorkerCommand) -> Result<StartedWorker, ProcessError> {
     let log = |source| ProcessError::Log { path: worker.log.clone(), source };
     fs::create_dir_all(worker.log.parent().unwrap_or(&worker.log)).map_err(log)?;
     let output = OpenOptions::new().append(true).create(true).open(&worker.log).map_err(log)?;
     let errors = output.try_clone().map_err(log)?;
     let lock = life_lock::acquire(&worker.life_lock)?;
     failpoint::reach("spawn.claimed");
-    let mut command = Command::new(&worker.exe);
-    command.args(&worker.args).envs(worker.env.iter().cloned()).current_dir(&worker.cwd);
-    command.stdin(Stdio::from(lock)).stdout(output).stderr(errors);
-    let failed = |source| ProcessError::Start { exe: worker.exe.clone(), source };
-    let mut child = command.spawn().map_err(failed)?;
+    let child = launch::start(Launch {
+        cwd: Some(worker.cwd.clone()),
+        variables: Variables::inherited_with(worker.env.iter().map(|(name, value)| (name, value))),
+        marks: Some(worker.marks.clone()),
+        stdin: lock.into(),
+        stdout: output.into(),
+        stderr: errors.into(),
+        ..Launch::new(LaunchedProgram::Mow(worker.exe.clone())).with_args(&worker.args)
+    })?;
     failpoint::reach("spawn.started");
     let pid = child.id();
     // The child is not reaped yet, so its id cannot be reused.
-    let started = ProcessIdentity { pid, start_time: os::start_time(pid).unwrap_or(0) };
-    // Without this thread the child would stay a zombie until this process ends, which is harmless.
-    let reaper = thread::Builder::new().name(format!("mow-reap-{pid}"));
-    reaper.spawn(move || child.wait()).ok();
-    Ok(started)
+    let process = ProcessIdentity { pid, start_time: os::start_time(pid).unwrap_or(0) };
+    Ok(StartedWorker { process, child })
 }
 
 /// Makes the calling worker a session leader and, on Linux, the subreaper of its descendants.
@@ -153,38 +159,42 @@ pub fn is_stopped(process: ProcessIdentity) -> bool {
     os::is_stopped(process)
 }
 
-/// Waits until a worker is gone, ends its leftover processes, and waits until the life lock is
-/// free.
+/// The environments of a process and its ancestors.
+#[derive(Clone, Debug, Default)]
+pub struct Ancestry {
+    /// The environments as `NAME=value` separated by NUL: of the process, its parent, and so on.
+    pub environments: Vec<Vec<u8>>,
+    /// Whether all ancestors are included; otherwise there are more than [`ANCESTORS_MAX`].
+    pub is_whole: bool,
+}
+
+/// The most ancestors of a process that are looked at.
+pub const ANCESTORS_MAX: usize = 64;
+/// How often the ancestors are read again because one of them ended meanwhile.
+const ANCESTRY_READS_MAX: usize = 5;
+
+/// Reads the environments that a process and its ancestors were started with.
 ///
-/// A killed worker cannot end the processes it started, and they keep the life lock. Call this in a
-/// thread of its own; the thread may be abandoned when the process ends.
-pub fn wait_and_end_leftovers(
-    life_lock: &Path,
-    token: &str,
-    grace: Duration,
-) -> Result<(), ProcessError> {
-    let list_failed = |source| ProcessError::List { source };
-    while life_lock::is_alive(life_lock).map_err(list_failed)? {
-        match life_lock::holder(life_lock).map_err(list_failed)? {
-            Some(worker) => {
-                os::wait_until_gone(worker).map_err(list_failed)?;
-                break;
+/// A process can clear the environment of its children, but not the one of its ancestors.
+pub fn ancestry(pid: u32) -> Ancestry {
+    let mut ancestry = Ancestry::default();
+    for _ in 0..ANCESTRY_READS_MAX {
+        ancestry = Ancestry::default();
+        let mut next = Some(pid);
+        while let Some(pid) = next.filter(|pid| *pid != 0) {
+            if ancestry.environments.len() > ANCESTORS_MAX {
+                return ancestry;
             }
-            // The worker has started and not recorded itself yet.
-            None => thread::sleep(HOLDER_POLL_EVERY),
+            ancestry.environments.push(os::environment(pid));
+            next = os::parent(pid);
+        }
+        // The child of a parent that ended has another parent now.
+        ancestry.is_whole = next.is_some();
+        if ancestry.is_whole {
+            break;
         }
     }
-    // Processes that agents start need not hold the lock: some close all inherited descriptors.
-    end_with_token(token, grace)?;
-    let mut pause = HOLDER_POLL_EVERY;
-    while life_lock::is_alive(life_lock).map_err(list_failed)? {
-        thread::sleep(pause);
-        pause = (pause * 2).min(LEFTOVER_POLL_MAX);
-        // A process in the middle of `exec` has no environment, so the last search may have missed
-        // it.
-        end_with_token(token, grace)?;
-    }
-    Ok(())
+    ancestry
 }
 
 /// Ends all processes with this token and their descendants, except the calling process.
@@ -200,7 +210,13 @@ pub(crate) fn end_with_variable(
     value: &str,
     grace: Duration,
 ) -> Result<usize, ProcessError> {
-    os::end_with_variable(&format!("{name}={value}"), grace)
+    let mut ending = EndingProcesses::new(name, value, grace);
+    while !ending.step()? {
+        let fds = ending.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let waited = poll_until(&mut fds.collect::<Vec<_>>(), Some(ending.pause()));
+        waited.map_err(|source| ProcessError::List { source })?;
+    }
+    Ok(ending.count())
 }
 
 #[cfg(test)]

@@ -54,7 +54,8 @@ impl RedirectedOutput {
         });
         let log = BoundedLog::create(log)?;
         let (reader, writer) = io::pipe()?;
-        let (sender, done) = mpsc::channel();
+        // The thread sends one message, so it never waits for a reader.
+        let (sender, done) = mpsc::sync_channel(1);
         let copy = move || {
             copy_to_log(reader, log);
             sender.send(()).ok();

@@ -6,12 +6,10 @@
 //! running. Processes that leave the group are found by the worker's token; see
 //! [`crate::process::end_with_token`]. Each run overwrites the log.
 
-#![expect(clippy::disallowed_methods, reason = "this module starts commands")]
-
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use thiserror::Error;
 
 use crate::bounded_log::BoundedLog;
+use crate::launch::{self, AttemptMarks, Launch, LaunchError, ProcessGroup, Variables};
 use crate::stop_signal::{StopSignal, poll_until};
 use crate::stuck_detector::{ActivityChange, StuckDetector};
 
@@ -49,6 +48,8 @@ pub struct ShellJob {
     pub cwd: PathBuf,
     /// Environment variables to add to those of this process.
     pub env: Vec<(String, String)>,
+    /// The attempt that the command works for; `None` for a command that a person could run.
+    pub marks: Option<AttemptMarks>,
     /// The log file for the output; an existing one is overwritten.
     pub log: PathBuf,
     /// How long the command may run; `None` for no limit.
@@ -103,15 +104,8 @@ pub struct ShellResult {
 #[derive(Debug, Error)]
 pub enum ShellError {
     /// The shell could not be started.
-    #[error("cannot start {program} in {cwd}")]
-    Start {
-        /// The shell program.
-        program: String,
-        /// The working directory.
-        cwd: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
+    #[error("cannot run the command")]
+    Start(#[from] LaunchError),
     /// The output could not be written to the log.
     #[error("cannot write the log {path}")]
     Log {
@@ -142,9 +136,19 @@ pub fn run(
     stop: &StopSignal,
     on_activity: &mut dyn FnMut(ActivityChange),
 ) -> Result<ShellResult, ShellError> {
+    run_with_output(job, stop, on_activity, &mut |_| {})
+}
+
+/// Runs a command like [`run`]; calls `on_output` with each piece of output as soon as it is read.
+pub fn run_with_output(
+    job: &ShellJob,
+    stop: &StopSignal,
+    on_activity: &mut dyn FnMut(ActivityChange),
+    on_output: &mut dyn FnMut(&[u8]),
+) -> Result<ShellResult, ShellError> {
     let log = |source| ShellError::Log { path: job.log.clone(), source };
     let start = Instant::now();
-    let mut running = RunningShell::start(job)?;
+    let mut running = RunningShell::start(job, on_output)?;
     let cause = running.watch(job, stop, on_activity);
     // Whatever happened, no process of the group keeps running.
     let status = running.end(cause.as_ref().is_ok_and(Option::is_none))?;
@@ -158,7 +162,7 @@ pub fn run(
 }
 
 /// A command that is running.
-struct RunningShell {
+struct RunningShell<'a> {
     child: Child,
     group: Pid,
     /// The output pipe; `None` once every writer has closed it.
@@ -171,19 +175,18 @@ struct RunningShell {
     log: BoundedLog,
     tail: Vec<u8>,
     stuck_detector: Option<StuckDetector>,
+    on_output: &'a mut dyn FnMut(&[u8]),
 }
 
-impl RunningShell {
-    fn start(job: &ShellJob) -> Result<Self, ShellError> {
+impl<'a> RunningShell<'a> {
+    fn start(job: &ShellJob, on_output: &'a mut dyn FnMut(&[u8])) -> Result<Self, ShellError> {
         let log_failed = |source| ShellError::Log { path: job.log.clone(), source };
-        let failed = |source| {
-            let (program, cwd) = (job.program.clone(), job.cwd.clone());
-            ShellError::Start { program, cwd, source }
-        };
+        let failed = |source| ShellError::Watch { source };
         let log = BoundedLog::create(&job.log).map_err(log_failed)?;
         let (output, input) = io::pipe().map_err(failed)?;
         let (exit, exit_writer) = io::pipe().map_err(failed)?;
-        let child = spawn(job, input).map_err(failed)?;
+        let errors = input.try_clone().map_err(failed)?;
+        let child = start(job, input, errors)?;
         let group = Pid::from_child(&child);
         let running = Self {
             child,
@@ -196,6 +199,7 @@ impl RunningShell {
             log,
             tail: Vec::new(),
             stuck_detector: None,
+            on_output,
         };
         match close_pipe_on_exit(group, exit_writer) {
             Ok(()) => Ok(running),
@@ -336,6 +340,7 @@ impl RunningShell {
             return Ok(());
         }
         self.last_output_at = Instant::now();
+        (self.on_output)(&bytes[..length]);
         if let Some(detector) = &mut self.stuck_detector {
             detector.record_output(&bytes[..length]);
         }
@@ -346,12 +351,16 @@ impl RunningShell {
     }
 }
 
-fn spawn(job: &ShellJob, output: PipeWriter) -> io::Result<Child> {
-    let mut command = Command::new(&job.program);
-    command.arg("-c").arg(&job.script).current_dir(&job.cwd).envs(job.env.iter().cloned());
-    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
-    failpoint::clear_env(&mut command);
-    command.spawn()
+fn start(job: &ShellJob, output: PipeWriter, errors: PipeWriter) -> Result<Child, LaunchError> {
+    launch::start(Launch {
+        cwd: Some(job.cwd.clone()),
+        variables: Variables::inherited_with(job.env.iter().map(|(name, value)| (name, value))),
+        marks: job.marks.clone(),
+        group: ProcessGroup::Own,
+        stdout: output.into(),
+        stderr: errors.into(),
+        ..Launch::other(&job.program).with_args(["-c", &job.script])
+    })
 }
 
 /// Closes the pipe when the process has exited, without reaping it.

@@ -10,6 +10,7 @@ use std::path::Path;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::Report;
 use mow_core::worker::Event;
+use mow_engine::client::{Caller, Interface};
 use mow_engine::lead::lead_lock_path_for_run;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
@@ -21,6 +22,13 @@ use serde_json::{Value, json};
 use crate::cli::called_command;
 use crate::context::{Context, now, now_ms};
 use crate::failure::Failure;
+
+/// Returns who calls mow on the command line, for requests that only people may submit.
+pub(crate) fn caller() -> Caller {
+    let name = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let person = name("USER").or_else(|| name("LOGNAME"));
+    Caller { interface: Interface::Cli, person, process: std::process::id() }
+}
 
 /// The worker that calls mow.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod inbox;
 mod init;
 mod install;
 mod log;
+mod logs;
 mod manual;
 mod mcp;
 mod merge;
@@ -76,14 +77,20 @@ pub(crate) enum Command {
     Approve(inbox::VerdictArgs),
     /// Answer a question with its last choice, such as reject or stop
     Deny(inbox::VerdictArgs),
+    /// Take back an answer that the run has not taken up yet
+    TakeBack(inbox::VerdictArgs),
+    /// Change how many workers of the run work at the same time
+    Workers(steer::WorkersArgs),
     /// Pause one phase or all
     Pause(steer::Args),
     /// Resume a paused, failed or cancelled phase, or all paused phases
     Resume(steer::Args),
     /// Cancel a phase and stop its worker, or all phases that are not merged
     Cancel(steer::CancelArgs),
-    /// Show what happened in a run, and why
+    /// Show what happened in a run, and why; `mow logs` shows what agents do
     Log(log::Args),
+    /// Show what the agents of a phase say and do, live; `mow log` shows why
+    Logs(logs::Args),
     /// Print the events of a run; can follow a live run
     Events(events::Args),
     /// Replay a run from its journal and verify every decision
@@ -254,6 +261,7 @@ impl Command {
             | Self::Resume(_)
             | Self::Cancel(_)
             | Self::Log(_)
+            | Self::Logs(_)
             | Self::Events(_)
             | Self::Replay(_)
             | Self::Merge(_)
@@ -328,10 +336,13 @@ impl Command {
             Self::Answer(args) => inbox::answer(context, args),
             Self::Approve(args) => inbox::verdict(context, args, true),
             Self::Deny(args) => inbox::verdict(context, args, false),
+            Self::TakeBack(args) => inbox::take_back(context, args),
+            Self::Workers(args) => steer::workers(context, args),
             Self::Pause(args) => steer::pause(context, args),
             Self::Resume(args) => steer::resume(context, args),
             Self::Cancel(args) => steer::cancel(context, args),
             Self::Log(args) => log::run(context, args),
+            Self::Logs(args) => logs::run(context, args),
             Self::Events(args) => events::run(context, args),
             Self::Replay(args) => replay::run(context, args),
             Self::Merge(args) => merge::run(context, args),

@@ -14,9 +14,11 @@ mod help;
 mod lazy_subcommands;
 mod output;
 mod planning_commit;
+mod refusal;
 mod runs;
 mod status_file;
 mod terminal;
+mod wire;
 mod worktrees;
 
 use std::process::ExitCode;

@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mow_core::dashboard::format_elapsed;
-use mow_core::lead::{Command, Event, Lead, PhaseState, RunScope, RunStatus, RunTarget, Status};
+use mow_core::lead::{Command, Event, Lead, PhaseState, RunScope, RunTarget, Status};
 use mow_core::machine::Machine;
 use mow_core::phase::PhaseNumber;
+use mow_core::view::{
+    CostReport, EventFold, EventView, QuestionView, RunFacts, RunView, WorkerFacts, all_questions,
+};
+use mow_engine::client::Client;
 use mow_engine::lead as engine;
 use mow_host::git::Git;
 use mow_host::life_lock;
@@ -20,7 +24,6 @@ use mow_store::disk;
 use mow_store::phase_dirs::{self, PhaseDir};
 use mow_store::project::Project;
 use mow_store::run_files::{self, RunDir};
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -44,23 +47,9 @@ pub(crate) struct Run {
     /// The project in the main worktree.
     pub(crate) project: Project,
     pub(crate) dir: RunDir,
-    pub(crate) lead: Lead,
+    /// Private: commands show views, and never look into the state.
+    lead: Lead,
     pub(crate) entries: Vec<JournalEntry>,
-}
-
-/// The facts about a run that other commands show.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct RunOverview {
-    pub(crate) run: String,
-    /// The process id of the lead; `None` when no lead runs.
-    pub(crate) lead: Option<u32>,
-    #[serde(rename = "standing")]
-    pub(crate) progress: String,
-    /// The ids of the open questions.
-    pub(crate) questions: Vec<u32>,
-    /// The command that continues the run when no lead runs.
-    #[serde(rename = "go_on")]
-    pub(crate) resume_command: String,
 }
 
 impl Run {
@@ -81,7 +70,7 @@ impl Run {
 
     /// Loads the newest run if it is not over.
     pub(crate) fn unfinished(context: &Context) -> Result<Option<Self>, Failure> {
-        Ok(Self::newest(context)?.filter(|run| !is_over(&run.lead)))
+        Ok(Self::newest(context)?.filter(|run| !run.view().is_over))
     }
 
     /// Returns the command that fast-forwards the branch, while it lacks the run's work.
@@ -100,16 +89,77 @@ impl Run {
         if has_live_lead(context) { Self::unfinished(context).ok().flatten() } else { None }
     }
 
-    /// Returns the facts that other commands show.
-    pub(crate) fn overview(&self) -> RunOverview {
-        let questions = self.lead.inbox.open().map(|item| item.id).collect();
-        RunOverview {
-            run: self.dir.run().to_owned(),
-            lead: self.lead_pid().ok().flatten(),
-            progress: self.progress(),
-            questions,
-            resume_command: self.resume_command(),
+    /// Returns the view of the run, without its workers and its queue of commands.
+    pub(crate) fn view(&self) -> RunView {
+        self.view_with(&self.facts())
+    }
+
+    /// Returns the view of the run with its workers and its queue of commands.
+    pub(crate) fn full_view(&self) -> Result<RunView, Failure> {
+        let mut facts = self.facts_with_queue()?;
+        facts.lead = self.lead_pid()?;
+        facts.workers = self.workers();
+        Ok(self.view_with(&facts))
+    }
+
+    /// Returns all questions, answered ones too.
+    pub(crate) fn all_questions(&self) -> Result<Vec<QuestionView>, Failure> {
+        Ok(all_questions(&self.lead, &self.facts_with_queue()?))
+    }
+
+    /// Returns the views of all events, oldest first.
+    pub(crate) fn events(&self) -> Vec<EventView> {
+        let mut fold = EventFold::default();
+        let view = |entry: &JournalEntry| fold.read(&entry.event, (entry.seq, entry.at));
+        self.entries.iter().map(view).collect()
+    }
+
+    /// Returns what the agents of the run have used.
+    pub(crate) fn cost_report(&self) -> CostReport {
+        let mut report = CostReport::default();
+        for entry in &self.entries {
+            report.add(&entry.event, entry.at);
         }
+        report
+    }
+
+    fn view_with(&self, facts: &RunFacts) -> RunView {
+        // A run whose journal is empty has a name already.
+        RunView { run: self.dir.run().to_owned(), ..RunView::of(&self.lead, facts) }
+    }
+
+    fn facts(&self) -> RunFacts {
+        RunFacts {
+            seq: self.entries.last().map_or(0, |entry| entry.seq),
+            now: crate::context::now_ms(),
+            lead: self.lead_pid().ok().flatten(),
+            asked_at: self.asked_at(),
+            ..RunFacts::default()
+        }
+    }
+
+    fn facts_with_queue(&self) -> Result<RunFacts, Failure> {
+        let pending = self.client().pending()?;
+        let mut facts = RunFacts { queued_commands: pending.len(), ..self.facts() };
+        for command in pending {
+            if let Command::Answer { item, text } = command {
+                facts.queued_answers.entry(item).or_insert(text);
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Looks for the workers of the last attempts.
+    fn workers(&self) -> BTreeMap<PhaseNumber, WorkerFacts> {
+        let begun = self.lead.phases.values().filter(|phase| phase.attempt > 0);
+        let worker = |path: PathBuf| {
+            // An unreadable lock counts as not held. The result is only shown, never acted on.
+            let is_alive = life_lock::is_alive(&path).unwrap_or(false);
+            let holder = is_alive.then(|| life_lock::holder(&path).ok().flatten()).flatten();
+            WorkerFacts { pid: holder.map(|holder| holder.pid), is_alive }
+        };
+        let lock = |number, attempt| self.dir.life_lock(&number, attempt);
+        begun.map(|p| (p.spec.number, worker(lock(p.spec.number, p.attempt)))).collect()
     }
 
     fn read(project: Project, dir: RunDir) -> Result<Self, Failure> {
@@ -129,41 +179,33 @@ impl Run {
         lead_pid(&self.project)
     }
 
+    /// Returns whether a lead has processed a queued command.
+    pub(crate) fn has_processed(&self, command: u64) -> bool {
+        self.lead.commands_through >= Some(command)
+    }
+
+    /// Returns the answer to a question that a lead has taken up.
+    pub(crate) fn answer_to(&self, item: u32) -> Option<String> {
+        self.lead.inbox.items.get(&item)?.answer.clone()
+    }
+
+    /// Returns the most agents that the run lets work at the same time.
+    pub(crate) fn max_agents(&self) -> usize {
+        self.lead.settings.max_agents
+    }
+
     /// Finds a phase of the run by its number.
-    pub(crate) fn phase(&self, word: &str) -> Result<&PhaseState, Failure> {
-        let phase = phase_dirs::parse_argument(word).and_then(|n| self.lead.phases.get(&n));
-        phase.ok_or_else(|| {
-            let numbers: Vec<_> = self.lead.phases.keys().map(ToString::to_string).collect();
-            let message = format!("run {} has no phase `{word}`", self.dir.run());
-            Failure::refused(message)
-                .hint(format!("the phases of this run are {}", numbers.join(", ")))
-        })
+    pub(crate) fn phase(&self, word: &str) -> Result<PhaseNumber, Failure> {
+        Ok(find_phase(&self.lead, self.dir.run(), word)?.spec.number)
     }
 
-    /// Returns whether the worker of a phase's last attempt, or anything it started, is alive.
-    pub(crate) fn worker_is_alive(&self, phase: &PhaseState) -> bool {
-        // An unreadable lock counts as not held. The result is only shown, never acted on.
-        life_lock::is_alive(&self.life_lock(phase)).unwrap_or(false)
-    }
-
-    /// Returns the process id of a phase's worker while it is alive.
-    pub(crate) fn worker_pid(&self, phase: &PhaseState) -> Option<u32> {
-        let holder = life_lock::holder(&self.life_lock(phase)).ok()??;
-        self.worker_is_alive(phase).then_some(holder.pid)
-    }
-
-    fn life_lock(&self, phase: &PhaseState) -> PathBuf {
-        self.dir.life_lock(&phase.spec.number, phase.attempt)
-    }
-
-    /// Returns the commands in the queue that no lead has processed yet.
-    pub(crate) fn pending_commands(&self) -> Result<Vec<Command>, Failure> {
-        let pending = engine::pending_commands(&self.dir, &self.lead)?;
-        Ok(pending.into_iter().map(|(_, command)| command).collect())
+    /// Returns the client for a person's requests about this run.
+    pub(crate) fn client(&self) -> Client<'_> {
+        Client::of_run(&self.project, &self.dir, &self.lead)
     }
 
     /// Returns the time of each question, by its id.
-    pub(crate) fn asked_at(&self) -> BTreeMap<u32, u64> {
+    fn asked_at(&self) -> BTreeMap<u32, u64> {
         let asked = self.entries.iter().filter_map(|entry| match &entry.event {
             Event::Asked { item } => Some((item.id, entry.at)),
             _ => None,
@@ -173,35 +215,38 @@ impl Run {
 
     /// Returns the command that continues the run.
     pub(crate) fn resume_command(&self) -> String {
-        resume_command(&self.lead)
+        resume_command(&self.view())
     }
 
     /// Describes the progress of the run: `1 of 3 merged, 1 running`.
     pub(crate) fn progress(&self) -> String {
-        let count = |status| self.lead.phases.values().filter(|p| p.status == status).count();
-        let running = self.lead.live().count();
-        let mut parts =
-            vec![format!("{} of {} merged", count(Status::Merged), self.lead.phases.len())];
-        let counts = [
-            (running, "running"),
-            (count(Status::Parked), "waiting for an answer"),
-            (count(Status::Paused), "paused"),
-            (count(Status::Failed), "failed"),
-            (count(Status::Cancelled), "cancelled"),
-        ];
-        parts.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
-        parts.join(", ")
+        self.view().progress()
     }
 }
 
+/// Finds a phase of a run by its number.
+pub(crate) fn find_phase<'a>(
+    lead: &'a Lead,
+    run: &str,
+    word: &str,
+) -> Result<&'a PhaseState, Failure> {
+    let phase = phase_dirs::parse_argument(word).and_then(|n| lead.phases.get(&n));
+    phase.ok_or_else(|| {
+        let numbers: Vec<_> = lead.phases.keys().map(ToString::to_string).collect();
+        let message = format!("run {run} has no phase `{word}`");
+        Failure::refused(message).hint(format!("the phases of this run are {}", numbers.join(", ")))
+    })
+}
+
 /// Returns the command that continues a run: with its open phases, or `--all`.
-pub(crate) fn resume_command(lead: &Lead) -> String {
-    let open = lead.phases.values().filter(|phase| phase.status != Status::Merged);
-    let open: Vec<_> = open.map(|phase| phase.spec.number.to_string()).collect();
-    if lead.scope == RunScope::All || open.is_empty() || open.len() > NAMED_MAX {
-        "mow run --all".to_owned()
-    } else {
+pub(crate) fn resume_command(run: &RunView) -> String {
+    let open = run.phases.iter().filter(|phase| phase.status != Status::Merged);
+    let open: Vec<_> = open.map(|phase| phase.number.to_string()).collect();
+    let is_named = run.scope == RunScope::Named && (1..=NAMED_MAX).contains(&open.len());
+    if is_named && run.phases_left_out == 0 {
         format!("mow run {}", open.join(" "))
+    } else {
+        "mow run --all".to_owned()
     }
 }
 
@@ -215,8 +260,9 @@ pub(crate) fn notice_live_run(context: &Context) {
     if !std::io::stderr().is_terminal() {
         return;
     }
-    if let Some(RunOverview { run, progress, .. }) = Run::live(context).map(|run| run.overview()) {
-        notice(&format!("run {run} is live: {progress}; `mow ps` shows more"));
+    if let Some(run) = Run::live(context) {
+        let (name, progress) = (run.dir.run(), run.progress());
+        notice(&format!("run {name} is live: {progress}; `mow ps` shows more"));
     }
 }
 
@@ -256,11 +302,7 @@ impl LiveWorktrees {
 
 /// Returns the process id of a project's lead, 0 if unknown; `None` when no lead runs.
 pub(crate) fn lead_pid(project: &Project) -> Result<Option<u32>, Failure> {
-    let path = engine::lead_lock_path(project);
-    if !disk::is_held_by_live_process(&path)? {
-        return Ok(None);
-    }
-    Ok(Some(disk::holder(&path).map_or(0, |holder| holder.pid)))
+    Ok(Client::of_project(project).lead_pid()?)
 }
 
 /// Finds the directory of a run by its id, or of the newest run.
@@ -292,11 +334,6 @@ pub(crate) fn no_run_yet() -> Failure {
     Failure::refused("no run was started here yet").hint("mow run --all")
 }
 
-/// Returns whether a run is done; a run that has not read the roadmap yet is not.
-pub(crate) fn is_over(lead: &Lead) -> bool {
-    !lead.phases.is_empty() && lead.status() == RunStatus::Done
-}
-
 /// Formats a time as mow's files do: UTC with milliseconds and `Z`.
 pub(crate) fn format_utc(at: u64) -> String {
     timestamp(at).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
@@ -313,7 +350,7 @@ fn timestamp(at: u64) -> Timestamp {
 }
 
 /// Formats the age of a time: `5s`, `3m`, `2h`, `4d`.
-pub(crate) fn format_age(at: u64) -> String {
-    let seconds = crate::context::now_ms().saturating_sub(at) / 1_000;
+pub(crate) fn format_age(at: u64, now: u64) -> String {
+    let seconds = now.saturating_sub(at) / 1_000;
     format_elapsed(i64::try_from(seconds).unwrap_or(i64::MAX))
 }

@@ -10,6 +10,8 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style};
 use mow_core::color::{ColorEnvironment, ColorLevel};
+use mow_core::view::Tone;
+use mow_host::shell_words;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The width when there is no terminal and `COLUMNS` is not set.
@@ -51,6 +53,18 @@ impl Screen {
 /// Wraps a text in the escape codes of a style.
 pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// Wraps a text in the escape codes of a tone.
+pub(crate) fn toned(tone: Tone, text: &str) -> String {
+    match tone {
+        Tone::Plain => text.to_owned(),
+        Tone::Good => styled(GREEN, text),
+        Tone::Bad => styled(RED, text),
+        Tone::Attention => styled(YELLOW, text),
+        Tone::Active => styled(CYAN, text),
+        Tone::Quiet => styled(DIM, text),
+    }
 }
 
 /// Returns the width of text output: `COLUMNS`, the terminal's width, or 80; between 40 and 400.
@@ -136,8 +150,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Quotes a name for a shell; drops control characters.
+/// Quotes a name for a shell if necessary; drops control characters.
 pub(crate) fn shell_quote(name: &str) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    format!("'{}'", name.replace('\'', r"'\''"))
+    shell_words::quote(&name)
 }

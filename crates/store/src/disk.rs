@@ -29,6 +29,7 @@ mod journal_file;
 mod large_output;
 mod lock;
 mod replace;
+mod rotating_file;
 mod space;
 mod syscalls;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use append::{AppendOptions, LineLimit};
 pub(crate) use journal_file::{JournalFile, read_from, sync};
 pub use large_output::write_large_output;
 pub use lock::{Holder, Lock, holder, is_held_by_live_process, is_locked};
+pub use rotating_file::RotatingFile;
 pub use space::{free_bytes, is_writable};
 
 use crate::project::Project;

@@ -8,6 +8,7 @@
 //! | `runs/<run>/<phase>-<attempt>.inbox.ndjson` | the lead |
 //! | `runs/<run>/<phase>-<attempt>.lock` | locked by the worker and all its descendants |
 //! | `runs/<run>/logs/<phase>-<attempt>.log` | the worker |
+//! | `runs/<run>/logs/<phase>-<attempt>.activity.ndjson` | the worker, then the lead for its merge |
 //!
 //! Creates only directories; [`crate::journal`] defines the content of the files.
 
@@ -111,6 +112,16 @@ impl RunDir {
     /// Returns the file with a worker's output.
     pub fn log(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
         self.dir.join("logs").join(file_name(phase, attempt, "log"))
+    }
+
+    /// Returns the file with the live activity of an attempt.
+    pub fn activity(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.dir.join("logs").join(file_name(phase, attempt, "activity.ndjson"))
+    }
+
+    /// Returns the file with the older part of an attempt's activity.
+    pub fn older_activity(&self, phase: &PhaseNumber, attempt: u32) -> PathBuf {
+        self.dir.join("logs").join(file_name(phase, attempt, "activity.old.ndjson"))
     }
 
     /// Returns the header of the lead's journal.

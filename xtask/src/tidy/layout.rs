@@ -1,12 +1,13 @@
 //! Rules about which files exist and which may name each other: no source file that nobody names,
-//! no product code that needs the compatibility layer, one integration-test binary per crate, a
-//! `clippy.toml` in every crate.
+//! no product code that needs the compatibility layer, no code of the lead that opens files of
+//! workers, one integration-test binary per crate, a `clippy.toml` in every crate.
 
 use super::SourceFile;
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<String> {
     let mut findings = forgotten_files(files);
     findings.extend(files.iter().flat_map(compat_leaks));
+    findings.extend(files.iter().flat_map(link_leaks));
     let root_lints = find(files, "clippy.toml");
     for manifest in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let folder = manifest.path.trim_end_matches("/Cargo.toml");
@@ -81,14 +82,56 @@ fn compat_leaks(file: &SourceFile) -> Vec<String> {
     if !file.is_rust() || !is_product || may_name {
         return Vec::new();
     }
-    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    let names_it = |line: &str| line.split(|c| !is_letter(c)).any(|word| word == "compat");
-    let code = (1..).zip(file.text.lines()).filter(|(_, line)| !line.trim().starts_with("//"));
-    code.filter(|(_, line)| names_it(line))
+    let leaks = words_in(file, &["compat"]);
+    leaks
         .map(|(number, _)| {
             format!("{path}:{number}: names `compat`; move what the product needs out of there")
         })
         .collect()
+}
+
+/// What the lead must leave to the link: files, locks, processes and worktrees of workers.
+const OF_WORKERS: &[&str] = &[
+    "PhaseWorktree",
+    "WorkerCommand",
+    "inbox_header",
+    "life_lock",
+    "life_watch",
+    "start_worker",
+    "worker_header",
+    "worker_inbox",
+    "worker_journal",
+];
+
+/// Finds code of the lead that reaches workers without the link.
+fn link_leaks(file: &SourceFile) -> Vec<String> {
+    let path = file.path.as_str();
+    let is_of_lead =
+        path == "crates/engine/src/lead.rs" || path.starts_with("crates/engine/src/lead/");
+    if !file.is_rust() || !is_of_lead || file.is_of_tests() {
+        return Vec::new();
+    }
+    let leaks = words_in(file, OF_WORKERS);
+    leaks
+        .map(|(number, word)| {
+            format!(
+                "{path}:{number}: names `{word}`; the lead reaches workers through engine::link"
+            )
+        })
+        .collect()
+}
+
+/// Returns each line of code that contains one of the words, with its number and the word.
+fn words_in<'a>(
+    file: &'a SourceFile,
+    words: &'a [&'a str],
+) -> impl Iterator<Item = (usize, &'a str)> {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let code = (1..).zip(file.text.lines()).filter(|(_, line)| !line.trim().starts_with("//"));
+    code.filter_map(move |(number, line)| {
+        let mut found = line.split(|c| !is_letter(c)).filter(|word| words.contains(word));
+        found.next().map(|word| (number, word))
+    })
 }
 
 /// Each integration-test binary links the whole crate again, so there is one per crate.

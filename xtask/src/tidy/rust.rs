@@ -20,6 +20,19 @@ const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("#![", "allow("), "use #![expect(lint, reason = \"…\")]"),
 ];
 
+/// What the sources of the product must not contain, what to do instead, and the files that may.
+const FORBIDDEN_IN_PRODUCT: &[(&str, &str, &[&str])] = &[
+    (
+        "Command::new(",
+        "describe the program by a host::launch::Launch, so that it gets its marks",
+        &["crates/host/src/launch.rs", "crates/host/src/test_repository.rs"],
+    ),
+    ("mpsc::channel()", "use sync_channel: every queue has a bound", &[]),
+];
+
+/// The crates whose code is in the released program.
+const PRODUCT: &[&str] = &["core", "engine", "host", "mow", "prompts", "store"];
+
 /// Finds failpoints that share a name: an order to die there would mean any of them.
 pub(super) fn repeated_points(files: &[SourceFile]) -> Vec<String> {
     let sources = files.iter().filter(|file| file.is_rust() && !file.is_of_tests());
@@ -51,12 +64,26 @@ pub(super) fn check(file: &SourceFile) -> Vec<String> {
     if lines > lines_max {
         findings.push(format!("{path}: {lines} lines, at most {lines_max}; split it"));
     }
+    let of_product = FORBIDDEN_IN_PRODUCT
+        .iter()
+        .filter(|(_, _, exceptions)| is_of_product(file) && !exceptions.contains(&&**path))
+        .map(|(word, advice, _)| (word, advice));
+    let forbidden: Vec<_> =
+        FORBIDDEN.iter().map(|(word, advice)| (word, advice)).chain(of_product).collect();
     for (number, line) in (1..).zip(file.text.lines()) {
-        for (word, advice) in FORBIDDEN {
-            if line.contains(word) {
+        for (word, advice) in &forbidden {
+            if line.contains(**word) {
                 findings.push(format!("{path}:{number}: `{word}`: {advice}"));
             }
         }
     }
     findings
+}
+
+fn is_of_product(file: &SourceFile) -> bool {
+    let mut parts = file.path.splitn(4, '/');
+    let dirs = [parts.next(), parts.next(), parts.next()];
+    let is_source =
+        matches!(dirs, [Some("crates"), Some(name), Some("src")] if PRODUCT.contains(&name));
+    is_source && !file.is_of_tests()
 }

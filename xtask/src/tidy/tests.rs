@@ -24,6 +24,12 @@ fn the_repository_is_tidy() {
 fn a_clean_file_has_no_findings() {
     assert_eq!(findings_of("crates/a/src/b.rs", "//! B.\n\nfn main() {}\n"), Vec::<String>::new());
     assert_eq!(findings_of("docs/a.md", "Run `cargo xtask test`.\n"), Vec::<String>::new());
+    let starts = "//! A.\nCommand::new(a)\n";
+    for path in
+        ["crates/host/src/launch.rs", "crates/host/src/a/tests.rs", "crates/testkit/src/a.rs"]
+    {
+        assert_eq!(findings_of(path, starts), Vec::<String>::new(), "{path}");
+    }
 }
 
 #[test]
@@ -37,6 +43,8 @@ fn each_rule_about_one_file_finds_its_breach() {
         ("src/a.rs", format!("//! A.\n{}", concat!("#[", "ignore = \"slow\"]")), "not run"),
         ("src/a.rs", format!("//! A.\n{}", concat!("#[", "allow(dead_code)]")), "expect"),
         ("src/a.rs", "//! A. \n".to_owned(), "trailing blanks"),
+        ("crates/host/src/a.rs", "//! A.\nCommand::new(a)\n".to_owned(), "launch"),
+        ("crates/mow/src/b/a.rs", "//! A.\nmpsc::channel()\n".to_owned(), "bound"),
         ("docs/a.md", format!("see `{}x`\n", concat!("/wo", "rk/")), "one machine"),
         ("docs/a.md", "`cargo xtask polish`\n".to_owned(), "no task"),
     ];
@@ -108,6 +116,20 @@ fn the_product_does_not_name_the_compatibility_layer() {
     }
     let grouped = file("crates/engine/src/site.rs", "use mow_store::{compat::summary, disk};\n");
     assert!(names(&layout::check(&[grouped])));
+}
+
+#[test]
+fn the_lead_reaches_workers_through_the_link_only() {
+    let leak =
+        "//! A.\n// worker_journal is fine here\nlet path = run.worker_journal(&phase, 1);\n";
+    let names = |path: &str| {
+        let findings = layout::check(&[file(path, leak)]);
+        findings.iter().any(|finding| finding.starts_with(&format!("{path}:3: names `worker_j")))
+    };
+    assert!(names("crates/engine/src/lead.rs") && names("crates/engine/src/lead/world.rs"));
+    for path in ["crates/engine/src/link/local.rs", "crates/engine/src/lead/world/tests.rs"] {
+        assert!(!names(path), "{path}");
+    }
 }
 
 #[test]

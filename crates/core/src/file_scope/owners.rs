@@ -25,11 +25,12 @@ impl<K> Default for FileOwners<K> {
 }
 
 impl<K: Copy + Ord> FileOwners<K> {
-    /// Replaces the paths of an owner; an empty list removes the owner.
-    pub fn set(&mut self, owner: K, paths: &[String]) {
+    /// Replaces the paths of an owner; an empty list removes the owner. Returns whether anything
+    /// changed.
+    pub fn set(&mut self, owner: K, paths: &[String]) -> bool {
         let old = self.paths.get(&owner).map_or(&[][..], Vec::as_slice);
         if old == paths {
-            return;
+            return false;
         }
         for path in self.paths.remove(&owner).into_iter().flatten() {
             if let Some(owners) = self.owners.get_mut(&path) {
@@ -45,6 +46,7 @@ impl<K: Copy + Ord> FileOwners<K> {
         if !paths.is_empty() {
             self.paths.insert(owner, paths.to_vec());
         }
+        true
     }
 
     /// Returns the paths of an owner; empty for an unknown owner.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::index::{kill_time, rebuild, set_status, update_memberships};
 use super::lookahead;
-use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Status};
+use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Reason, Status};
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
@@ -45,6 +45,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         Event::LeadStarted { settings } => {
             lead.settings.clone_from(settings);
             lead.starts.hold = Hold::None;
+            lead.starts.workers_raised = false;
         }
         Event::RoadmapRead { scope, phases } => {
             lead.scope = *scope;
@@ -93,6 +94,10 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         Event::Answered { item, text } => answer_question(lead, *item, text),
         Event::Withdrawn { item } => withdraw_question(lead, *item),
         Event::Commanded { seq, .. } => lead.commands_through = Some(*seq),
+        Event::WorkersSet { max } => {
+            lead.starts.workers_raised |= *max > lead.settings.max_workers;
+            lead.settings.max_workers = *max;
+        }
         Event::Breaker { open } => {
             lead.starts.set_breaker(*open);
         }
@@ -273,10 +278,7 @@ fn put_question(lead: &mut Lead, item: &InboxItem) {
 }
 
 fn answer_question(lead: &mut Lead, id: u32, text: &str) {
-    let Some(item) = lead.inbox.items.get_mut(&id).filter(|item| item.answer.is_none()) else {
-        return;
-    };
-    item.answer = Some(text.to_owned());
+    let Some(item) = lead.inbox.answer(id, text) else { return };
     if let Some(state) = item.phase.and_then(|phase| lead.phases.get_mut(&phase)) {
         state.open_questions = state.open_questions.saturating_sub(1);
     }
@@ -294,7 +296,7 @@ fn read_roadmap(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
         let fresh = || PhaseState {
             spec: spec.clone(),
             status: Status::Waiting,
-            why: "chosen for this run".to_owned(),
+            why: Reason::Chosen,
             since: at,
             started: None,
             attempt: 0,

@@ -1,9 +1,8 @@
-//! Carries out commands of people: pause, resume, cancel, answer.
+//! Carries out commands of people: pause, resume, cancel, answer, take back, set workers.
 
 use super::decide::{CONTINUE, DecisionBuilder, RETRY};
 use super::roadmap_change::DONE;
-use super::schedule::list;
-use super::{Command, Event, PhaseState, Status};
+use super::{Command, CommandEffect, CommandOrigin, Event, PhaseState, Reason, Status};
 use crate::inbox::{InboxAnswer, InboxItem, QuestionKind, STUCK_CHOICES};
 use crate::phase::PhaseNumber;
 use crate::report::{HaltReason, LeadMessage};
@@ -12,7 +11,7 @@ const FAIL: &str = STUCK_CHOICES[2];
 
 impl DecisionBuilder<'_> {
     /// Carries out a command, once for each command number.
-    pub(super) fn on_command(&mut self, seq: u64, command: &Command) {
+    pub(super) fn on_command(&mut self, seq: u64, command: &Command, origin: &CommandOrigin) {
         if self.lead.commands_through.is_some_and(|through| seq <= through) {
             return;
         }
@@ -31,26 +30,41 @@ impl DecisionBuilder<'_> {
                 })
             }
             Command::Cancel { phase } => self.each(*phase, Self::cancel),
-            Command::Answer { item, text } => self.on_answer(*item, text),
+            Command::Answer { item, text } => self.on_answer(*item, text, origin.seen.as_deref()),
+            Command::TakeBack { item } => match self.lead.inbox.items.get(item) {
+                None => CommandEffect::NoQuestion(*item),
+                Some(question) if question.answer.is_some() => {
+                    CommandEffect::TakenBackTooLate(*item)
+                }
+                Some(_) => CommandEffect::TakenBack(*item),
+            },
+            Command::SetWorkers { max } => self.set_workers(*max),
         };
-        self.events.insert(at, Event::Commanded { seq, command: command.clone(), effect });
+        let (command, by) = (command.clone(), origin.by.clone());
+        self.events.insert(at, Event::Commanded { seq, command, effect, by });
     }
 
-    /// Applies an action to one phase or to all; returns the phases that it changed, for people.
+    fn set_workers(&mut self, max: usize) -> CommandEffect {
+        let from = self.lead.settings.max_workers;
+        if max == 0 || max == from {
+            return CommandEffect::Nothing;
+        }
+        self.events.push(Event::WorkersSet { max });
+        CommandEffect::Workers { from, to: max }
+    }
+
+    /// Applies an action to one phase or to all; returns the phases that it changed.
     fn each(
         &mut self,
         phase: Option<PhaseNumber>,
         act: impl Fn(&mut Self, &PhaseState) -> bool,
-    ) -> String {
+    ) -> CommandEffect {
         let lead = self.lead;
         let chosen: Vec<_> =
             lead.phases.values().filter(|t| phase.is_none_or(|p| p == t.spec.number)).collect();
         let done = chosen.into_iter().filter(|state| act(self, state));
         let done: Vec<_> = done.map(|state| state.spec.number).collect();
-        match done.as_slice() {
-            [] => "nothing to do".to_owned(),
-            some => format!("phase {}", list(some)),
-        }
+        if done.is_empty() { CommandEffect::Nothing } else { CommandEffect::Phases(done) }
     }
 
     /// Returns whether a phase is paused or about to pause.
@@ -63,7 +77,7 @@ impl DecisionBuilder<'_> {
         let phase = state.spec.number;
         match state.status {
             Status::Waiting | Status::Complete => {
-                self.move_to(phase, Status::Paused, "it was paused");
+                self.move_to(phase, Status::Paused, Reason::Paused);
             }
             status if status.holds_slot() => self.halt(phase, HaltReason::Paused),
             _ => return false,
@@ -78,7 +92,7 @@ impl DecisionBuilder<'_> {
         {
             self.answer(item.id, RETRY);
             self.events.extend(state.halt.map(|_| Event::Unhalted { phase }));
-            self.end(phase, "its worker hung, and a person restarted it");
+            self.end(phase, Reason::RestartedAfterHang);
             return true;
         }
         if state.status.holds_slot() && state.halt.is_some() {
@@ -88,7 +102,7 @@ impl DecisionBuilder<'_> {
         if state.awaits_merge() {
             // The person has resolved the conflict, or removed what prevented the merge.
             self.close_items(phase, RETRY, |kind| kind == QuestionKind::Conflict);
-            self.move_to(phase, Status::Complete, "a person wants another merge attempt");
+            self.move_to(phase, Status::Complete, Reason::MergeWanted);
             return true;
         }
         if !matches!(state.status, Status::Paused | Status::Failed | Status::Cancelled) {
@@ -97,16 +111,16 @@ impl DecisionBuilder<'_> {
         self.close_items(phase, RETRY, |kind| kind == QuestionKind::Failed);
         self.withdraw_refusals(phase);
         if state.commit.is_some() && state.status == Status::Paused {
-            self.move_to(phase, Status::Complete, "it was resumed");
+            self.move_to(phase, Status::Complete, Reason::Resumed);
         } else {
-            self.restart_or_park(phase, "it was resumed");
+            self.restart_or_park(phase, Reason::Resumed);
         }
         true
     }
 
     /// Makes a phase ready to start again. It is parked instead while questions of its worker are open,
     /// because the worker would continue without the answers.
-    pub(super) fn restart_or_park(&mut self, phase: PhaseNumber, why: &str) {
+    pub(super) fn restart_or_park(&mut self, phase: PhaseNumber, why: Reason) {
         let is_of_worker = |kind: QuestionKind| match kind {
             QuestionKind::Failed
             | QuestionKind::Conflict
@@ -116,7 +130,7 @@ impl DecisionBuilder<'_> {
         };
         let mut own = self.lead.questions_about(phase);
         if own.any(|item| item.answer.is_none() && is_of_worker(item.ask.kind)) {
-            self.move_to(phase, Status::Parked, &format!("{why}, and waits for an answer"));
+            self.move_to(phase, Status::Parked, Reason::RestartAwaitsAnswer(Box::new(why)));
         } else {
             self.move_to(phase, Status::Waiting, why);
         }
@@ -130,10 +144,10 @@ impl DecisionBuilder<'_> {
         if state.status.holds_slot() {
             self.halt(phase, HaltReason::Cancelled);
             if state.status == Status::Running && self.open_hung_question(phase).is_some() {
-                self.end(phase, "its worker hangs, and it was cancelled");
+                self.end(phase, Reason::CancelledDuringHang);
             }
         } else {
-            self.move_to(phase, Status::Cancelled, "it was cancelled");
+            self.move_to(phase, Status::Cancelled, Reason::Cancelled);
         }
         self.withdraw_items(phase);
         true
@@ -182,17 +196,20 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    fn on_answer(&mut self, id: u32, text: &str) -> String {
+    fn on_answer(&mut self, id: u32, text: &str, seen: Option<&str>) -> CommandEffect {
         let lead = self.lead;
         let Some(item) = lead.inbox.items.get(&id) else {
-            return format!("there is no question {id}");
+            return CommandEffect::NoQuestion(id);
         };
         if let Some(answer) = &item.answer {
-            return format!("question {id} was answered before: {answer}");
+            return CommandEffect::AnsweredBefore { item: id, text: answer.clone() };
+        }
+        if seen.is_some_and(|seen| seen != item.ask.digest()) {
+            return CommandEffect::OtherQuestion(id);
         }
         let text = match item.ask.accept(text) {
             Ok(text) => text,
-            Err(problem) => return problem,
+            Err(problem) => return CommandEffect::InvalidAnswer(problem),
         };
         if item.ask.kind == QuestionKind::Breaker && text == CONTINUE {
             self.close_breaker();
@@ -205,7 +222,7 @@ impl DecisionBuilder<'_> {
         if let Some(state) = state {
             self.apply_answer(state, item, &text);
         }
-        format!("question {id}: {text}")
+        CommandEffect::Answered { item: id, text }
     }
 
     /// Applies the answer to a question to the phase.
@@ -218,20 +235,20 @@ impl DecisionBuilder<'_> {
                 self.send_message(state, LeadMessage::Answer(answer));
             }
             (QuestionKind::Hung, RETRY | FAIL) if state.status == Status::Running => {
-                self.end(phase, &format!("its worker hung, and a person decided: {text}"));
+                self.end(phase, Reason::WorkerHung { decision: text.to_owned() });
             }
             (QuestionKind::Failed, RETRY) => {
                 self.withdraw_refusals(phase);
-                self.restart_or_park(phase, "a person wants another attempt");
+                self.restart_or_park(phase, Reason::AttemptWanted);
             }
             (QuestionKind::Conflict, RETRY) => {
-                self.move_to(phase, Status::Complete, "a person wants another merge attempt");
+                self.move_to(phase, Status::Complete, Reason::MergeWanted);
             }
             (QuestionKind::Conflict, _) => {
-                self.move_to(phase, Status::Failed, "a person gave up the merge");
+                self.move_to(phase, Status::Failed, Reason::MergeGivenUp);
             }
             (QuestionKind::MarkedDone, DONE) => {
-                self.move_to(phase, Status::Merged, "a person confirmed that it is done");
+                self.move_to(phase, Status::Merged, Reason::ConfirmedDone);
             }
             (
                 QuestionKind::Failed
@@ -241,7 +258,7 @@ impl DecisionBuilder<'_> {
                 _,
             ) => {}
             _ if state.status == Status::Parked && state.open_questions <= 1 => {
-                self.move_to(phase, Status::Waiting, "it was answered");
+                self.move_to(phase, Status::Waiting, Reason::Answered);
             }
             _ => {}
         }

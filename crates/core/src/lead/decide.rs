@@ -3,8 +3,13 @@
 //! Duplicate or late inputs, and inputs of older attempts, are ignored: they cause no event.
 
 use super::schedule;
-use super::{Effect, Event, Hold, Input, Lead, Outcome, PhaseState, Status};
-use crate::inbox::{DENIED, InboxAnswer, InboxItem, InboxQuestion, QuestionKind, STUCK_CHOICES};
+use super::{
+    Effect, Event, FailureCause, Hold, Input, Lead, MergeProblem, Outcome, PhaseState, Reason,
+    Status,
+};
+use crate::inbox::{
+    InboxAnswer, InboxItem, InboxQuestion, QuestionKind, QuestionTopic, STUCK_CHOICES,
+};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, HaltReason, LeadMessage, Report};
@@ -47,7 +52,7 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
             }
         }
         Input::Finished { id, outcome } => builder.finish(*id, outcome),
-        Input::Command { seq, command } => builder.on_command(*seq, command),
+        Input::Command { seq, command, origin } => builder.on_command(*seq, command, origin),
         Input::Hold(hold) => builder.hold(*hold),
         Input::Announced { text } => builder.events.push(Event::Announced { text: text.clone() }),
         Input::Noted { phase, text } => builder.note(*phase, text),
@@ -73,10 +78,10 @@ impl<'a> DecisionBuilder<'a> {
     }
 
     /// Changes the status of a phase, if the transition is allowed.
-    pub(super) fn move_to(&mut self, phase: PhaseNumber, to: Status, why: &str) {
+    pub(super) fn move_to(&mut self, phase: PhaseNumber, to: Status, why: Reason) {
         let Some(state) = self.lead.phases.get(&phase) else { return };
         if state.status.may_become(to) {
-            let (attempt, why) = (state.attempt, why.to_owned());
+            let attempt = state.attempt;
             self.events.push(Event::StatusChanged { phase, attempt, to, why, ahead: None });
         }
     }
@@ -114,7 +119,9 @@ impl<'a> DecisionBuilder<'a> {
         self.events.push(Event::Reported { phase, attempt, seq, report: report.clone() });
         match report {
             Report::Asked { ask } => self.ask(Some(phase), ask.clone()),
-            Report::Denied { reason } => self.open_breaker(DENIED, reason, phase),
+            Report::Denied { reason } => {
+                self.open_breaker(|time| QuestionTopic::AgentsDenied { time }, reason, phase);
+            }
             Report::Spent(spent) if self.exceeds_budget(spent, phase) => {
                 self.halt(phase, HaltReason::Paused);
             }
@@ -138,22 +145,16 @@ impl<'a> DecisionBuilder<'a> {
         else {
             return;
         };
-        let of_attempt = format!("{phase}/hung/{attempt}#");
         let own = self.lead.questions_about(phase);
-        let earlier = own.filter(|item| item.ask.key.starts_with(&of_attempt)).count();
-        self.ask(
-            Some(phase),
-            InboxQuestion {
-                key: format!("{of_attempt}{}", earlier + 1),
-                kind: QuestionKind::Hung,
-                question: format!(
-                    "Phase {phase} ({}): the worker is stuck: {signs}. Wait, kill it and retry, \
-                     or give up the phase?",
-                    state.spec.name
-                ),
-                choices: STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect(),
-            },
+        let time = own.filter(|item| is_about_hung(item, attempt)).count() + 1;
+        let key = QuestionTopic::Hung { attempt, time }.of_phase(phase);
+        let question = format!(
+            "Phase {phase} ({}): the worker is stuck: {signs}. Wait, kill it and retry, \
+             or give up the phase?",
+            state.spec.name
         );
+        let ask = InboxQuestion::new(key, QuestionKind::Hung, question);
+        self.ask(Some(phase), ask.with_choices(STUCK_CHOICES));
     }
 
     /// Returns the open question about a hanging worker.
@@ -163,7 +164,7 @@ impl<'a> DecisionBuilder<'a> {
     }
 
     /// Kills a worker. The next step is decided when it has exited.
-    pub(super) fn end(&mut self, phase: PhaseNumber, why: &str) {
+    pub(super) fn end(&mut self, phase: PhaseNumber, why: Reason) {
         self.move_to(phase, Status::Ending, why);
         let attempt = self.lead.phases[&phase].attempt;
         self.intend(Effect::KillWorker { phase, attempt });
@@ -180,8 +181,7 @@ impl<'a> DecisionBuilder<'a> {
         if let Some(goal) = state.through {
             return self.collect_lookahead(state, goal);
         }
-        let hung = format!("{phase}/hung/{attempt}#");
-        let given_up = |item: &InboxItem| item.is_refused() && item.ask.key.starts_with(&hung);
+        let given_up = |item: &InboxItem| item.is_refused() && is_about_hung(item, attempt);
         let is_given_up = self.lead.questions_about(phase).any(given_up);
         match &state.last_report {
             // A cancellation wins over any last report.
@@ -190,49 +190,46 @@ impl<'a> DecisionBuilder<'a> {
                 self.withdraw_items(phase);
             }
             Some(Report::Complete { .. }) => {
-                self.move_to(phase, Status::Complete, "all its plans are done and checked");
+                self.move_to(phase, Status::Complete, Reason::PlansDone);
             }
-            Some(Report::Failed { reason }) => self.fail(state, reason),
+            Some(Report::Failed { reason }) => {
+                self.fail(state, FailureCause::Reported(reason.clone()));
+            }
             Some(Report::Stopped { how: HaltReason::Timeout }) => {
-                self.fail(state, "it took longer than allowed; its work may be incomplete");
+                self.fail(state, FailureCause::TimeLimit);
             }
             Some(Report::Stopped { .. }) if state.halt.is_none() => {
-                self.restart_or_park(phase, "it was resumed");
+                self.restart_or_park(phase, Reason::Resumed);
             }
             Some(Report::Stopped { how }) => self.stop_as_told(phase, *how),
             Some(Report::Planned { .. }) => match state.halt {
                 Some(how) => self.stop_as_told(phase, how),
                 None => {
-                    self.move_to(
-                        phase,
-                        Status::Waiting,
-                        &self.reason_to_wait_before_execute(state),
-                    );
+                    let why = self.reason_to_wait_before_execute(state);
+                    self.move_to(phase, Status::Waiting, why);
                 }
             },
             Some(Report::Parked) if self.waits_for_answer(phase) => {
-                self.move_to(phase, Status::Parked, "it waits for an answer");
+                self.move_to(phase, Status::Parked, Reason::AwaitsAnswer);
             }
-            _ if is_given_up => self.fail(state, "its worker hung, and a person gave it up"),
+            _ if is_given_up => self.fail(state, FailureCause::Hung),
             last => self.worker_died(state, matches!(last, Some(Report::Parked))),
         }
     }
 
     /// Returns why a phase whose plans are written does not execute them at once.
-    fn reason_to_wait_before_execute(&self, state: &PhaseState) -> String {
+    fn reason_to_wait_before_execute(&self, state: &PhaseState) -> Reason {
         match self.lead.blocking_phase(state) {
-            Some((other, path)) => {
-                format!("its plans change {path}, and so does phase {other}, which is merged first")
-            }
-            None => "its plans are written, and no other phase changes these files".to_owned(),
+            Some((by, path)) => Reason::FileTaken { path: path.to_owned(), by },
+            None => Reason::FilesFree,
         }
     }
 
     /// Sets the status of a phase whose attempt was paused or cancelled.
     pub(super) fn stop_as_told(&mut self, phase: PhaseNumber, how: HaltReason) {
         match how {
-            HaltReason::Cancelled => self.move_to(phase, Status::Cancelled, "it was cancelled"),
-            _ => self.move_to(phase, Status::Paused, "it was paused"),
+            HaltReason::Cancelled => self.move_to(phase, Status::Cancelled, Reason::Cancelled),
+            _ => self.move_to(phase, Status::Paused, Reason::Paused),
         }
     }
 
@@ -249,17 +246,16 @@ impl<'a> DecisionBuilder<'a> {
             return self.stop_as_told(phase, how);
         }
         if self.waits_for_answer(phase) {
-            return self.move_to(phase, Status::Parked, "it waits for an answer");
+            return self.move_to(phase, Status::Parked, Reason::AwaitsAnswer);
         }
         if parked && state.questions_asked > 0 {
-            return self.move_to(phase, Status::Waiting, "it was answered");
+            return self.move_to(phase, Status::Waiting, Reason::Answered);
         }
         self.events.push(Event::WorkerDied { phase });
         if state.deaths >= self.lead.settings.restarts_max {
-            let reason = format!("its worker died {} times without progress", state.deaths + 1);
-            return self.fail(state, &reason);
+            return self.fail(state, FailureCause::Deaths(state.deaths + 1));
         }
-        self.move_to(phase, Status::Waiting, "its worker died");
+        self.move_to(phase, Status::Waiting, Reason::WorkerDied);
     }
 
     /// Tells all running phases but one to stop after their current task.
@@ -329,7 +325,9 @@ impl<'a> DecisionBuilder<'a> {
                 let current = state(phase).filter(|t| t.attempt == *attempt);
                 let ending = current.filter(|t| t.status == Status::Ending);
                 if let (Outcome::Failed { reason }, Some(state)) = (outcome, ending) {
-                    self.fail(state, &format!("its worker cannot be killed: {reason}"));
+                    // Nobody waits any more for a worker that is given up.
+                    self.withdraw_if(*phase, |item| item.ask.kind.may_settle());
+                    self.fail(state, FailureCause::NotKilled(reason.clone()));
                 }
             }
             Effect::SendMessage { .. }
@@ -343,7 +341,7 @@ impl<'a> DecisionBuilder<'a> {
         match (outcome, state.halt) {
             (Outcome::Prepared { .. }, Some(how)) => self.stop_as_told(phase, how),
             (Outcome::Prepared { base }, None) => {
-                self.move_to(phase, Status::Starting, "its worktree is ready");
+                self.move_to(phase, Status::Starting, Reason::WorktreeReady);
                 let brief = self.brief(state, base);
                 self.intend(Effect::Start { brief });
             }
@@ -351,9 +349,9 @@ impl<'a> DecisionBuilder<'a> {
                 self.drop_lookahead(state, reason);
             }
             (Outcome::Failed { reason }, _) => {
-                self.fail(state, &format!("the worktree could not be created: {reason}"));
+                self.fail(state, FailureCause::NoWorktree(reason.clone()));
             }
-            _ => self.fail(state, "the worktree could not be created: git returned no result"),
+            _ => self.fail(state, FailureCause::NoWorktree("git returned no result".to_owned())),
         }
     }
 
@@ -392,9 +390,9 @@ impl<'a> DecisionBuilder<'a> {
             return self.drop_lookahead(state, reason);
         }
         if let Outcome::Failed { reason } = outcome {
-            return self.fail(state, &format!("its worker cannot be started: {reason}"));
+            return self.fail(state, FailureCause::NotStarted(reason.clone()));
         }
-        self.move_to(phase, Status::Running, "its worker is running");
+        self.move_to(phase, Status::Running, Reason::WorkerRunning);
         if let Some(how) = state.halt {
             self.send_message(state, LeadMessage::Halt { how });
         }
@@ -404,32 +402,29 @@ impl<'a> DecisionBuilder<'a> {
         let phase = state.spec.number;
         let problem = match outcome {
             Outcome::Merged { .. } => {
-                return self.move_to(
-                    phase,
-                    Status::Merged,
-                    "its work is merged into the target ref",
-                );
+                return self.move_to(phase, Status::Merged, Reason::Merged);
             }
             // A new attempt has to correct this; another merge would not help.
-            Outcome::Refuted { reason } => return self.fail(state, reason),
-            Outcome::Conflict { files, settle } => {
-                let files: Vec<_> = files.iter().map(ToString::to_string).collect();
-                format!("conflicts in {}; {settle}", files.join(", "))
+            Outcome::Refuted { reason } => {
+                return self.fail(state, FailureCause::Refuted(reason.clone()));
             }
-            Outcome::Failed { reason } => reason.clone(),
-            _ => "git returned no result".to_owned(),
+            Outcome::Conflict { files, settle } => {
+                MergeProblem::Conflict { files: files.clone(), settle: settle.clone() }
+            }
+            Outcome::Failed { reason } => MergeProblem::Failed(reason.clone()),
+            _ => MergeProblem::NoResult,
         };
-        self.move_to(phase, Status::Parked, &format!("its merge failed: {problem}"));
+        self.move_to(phase, Status::Parked, Reason::MergeFailed(problem.clone()));
         let earlier =
             self.lead.questions_about(phase).filter(|item| item.ask.kind == QuestionKind::Conflict);
-        self.ask(
-            Some(phase),
-            InboxQuestion {
-                key: format!("{phase}/conflict#{}", earlier.count() + 1),
-                kind: QuestionKind::Conflict,
-                question: format!("Phase {phase} cannot be merged: {problem}"),
-                choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
-            },
-        );
+        let key = QuestionTopic::Conflict { time: earlier.count() + 1 }.of_phase(phase);
+        let question = format!("Phase {phase} cannot be merged: {problem}");
+        let ask = InboxQuestion::new(key, QuestionKind::Conflict, question);
+        self.ask(Some(phase), ask.with_choices([RETRY, GIVE_UP]));
     }
+}
+
+/// Returns whether a question is about the hanging worker of an attempt.
+fn is_about_hung(item: &InboxItem, attempt: u32) -> bool {
+    matches!(item.ask.key.topic(), QuestionTopic::Hung { attempt: of, .. } if *of == attempt)
 }

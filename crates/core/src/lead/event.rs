@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Commit, ConflictedFile, Settings, Status};
+use super::{
+    Caller, Command, CommandEffect, CommandOrigin, Commit, ConflictedFile, Reason, Settings, Status,
+};
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
@@ -61,34 +63,6 @@ pub enum Hold {
     Draining,
     /// No worker is started; running workers stop after a checkpoint.
     Stopping,
-}
-
-/// A command of a person or a program to a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case")]
-pub enum Command {
-    /// Pause one phase or all.
-    Pause {
-        /// The phase; `None` for all.
-        phase: Option<PhaseNumber>,
-    },
-    /// Continue one paused, failed or cancelled phase, or all paused ones.
-    Resume {
-        /// The phase; `None` for all.
-        phase: Option<PhaseNumber>,
-    },
-    /// Cancel one phase, or all that are not merged.
-    Cancel {
-        /// The phase; `None` for all.
-        phase: Option<PhaseNumber>,
-    },
-    /// Answer a question.
-    Answer {
-        /// The number of the question.
-        item: u32,
-        /// The answer as the person typed it.
-        text: String,
-    },
 }
 
 /// What the lead reacts to.
@@ -162,6 +136,8 @@ pub enum Input {
         seq: u64,
         /// The command.
         command: Command,
+        /// Who gave the command, and what the person saw.
+        origin: CommandOrigin,
     },
     /// Starts are forbidden or allowed.
     Hold(Hold),
@@ -252,8 +228,8 @@ pub enum Event {
         attempt: u32,
         /// The new status.
         to: Status,
-        /// The reason, for people.
-        why: String,
+        /// The reason.
+        why: Reason,
         /// The last stage of an attempt that only looks ahead; `None` for a full attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ahead: Option<Stage>,
@@ -319,8 +295,16 @@ pub enum Event {
         seq: u64,
         /// The command.
         command: Command,
-        /// The result, for people.
-        effect: String,
+        /// The result.
+        effect: CommandEffect,
+        /// Who gave the command; `None` in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Caller>,
+    },
+    /// The most workers that run at a time changed.
+    WorkersSet {
+        /// The new number.
+        max: usize,
     },
     /// The circuit breaker opened, or a person closed it.
     Breaker {

@@ -3,42 +3,30 @@
 use std::collections::BTreeSet;
 
 use super::decide::{CONTINUE, DecisionBuilder, GIVE_UP, RETRY, STOP};
-use super::schedule::list;
-use super::{Event, PhaseState, Status};
-use crate::inbox::{InboxItem, InboxQuestion, QuestionKind};
+use super::{Event, FailureCause, PhaseState, Reason, Status};
+use crate::inbox::{InboxItem, InboxQuestion, QuestionKind, QuestionTopic};
 use crate::money::AgentSpending;
 use crate::phase::PhaseNumber;
 
-/// The start of the key of a question about the open breaker. Stored in journals.
-const BREAKER: &str = "breaker#";
-
 impl DecisionBuilder<'_> {
-    pub(super) fn fail(&mut self, state: &PhaseState, reason: &str) {
+    pub(super) fn fail(&mut self, state: &PhaseState, cause: FailureCause) {
         let phase = state.spec.number;
-        self.move_to(
-            phase,
-            Status::Failed,
-            &format!("{reason}{}", self.describe_consequences(phase)),
-        );
-        self.ask(
-            Some(phase),
-            InboxQuestion {
-                key: format!("{phase}/failed#{}", state.attempt),
-                kind: QuestionKind::Failed,
-                question: format!("Phase {phase} ({}) failed: {reason}", state.spec.name),
-                choices: vec![RETRY.to_owned(), GIVE_UP.to_owned()],
-            },
-        );
+        let question = format!("Phase {phase} ({}) failed: {cause}", state.spec.name);
+        let (blocks, running) = (self.blocked_by(phase), self.running_besides(phase));
+        self.move_to(phase, Status::Failed, Reason::Failed { cause, blocks, running });
+        let key = QuestionTopic::Failed { attempt: state.attempt }.of_phase(phase);
+        let ask = InboxQuestion::new(key, QuestionKind::Failed, question);
+        self.ask(Some(phase), ask.with_choices([RETRY, GIVE_UP]));
         let limit = self.lead.settings.circuit_breaker;
         if limit > 0 && self.lead.starts.failures + 1 >= limit && !self.lead.starts.breaker_open {
             let failures = self.lead.starts.failures + 1;
             let why = format!("{failures} phases failed, {phase} the last of them");
-            self.open_breaker(BREAKER, &why, phase);
+            self.open_breaker(|time| QuestionTopic::Breaker { time }, &why, phase);
         }
     }
 
-    /// Returns which phases a failure blocks and which continue: `; blocks 10, 11; 8 still running`.
-    fn describe_consequences(&self, failed: PhaseNumber) -> String {
+    /// Returns the phases that cannot start because a phase failed.
+    fn blocked_by(&self, failed: PhaseNumber) -> Vec<PhaseNumber> {
         let (mut blocked, mut queue) = (BTreeSet::new(), vec![failed]);
         while let Some(number) = queue.pop() {
             for dependent in self.lead.index.dependents.get(&number).into_iter().flatten() {
@@ -47,36 +35,33 @@ impl DecisionBuilder<'_> {
                 }
             }
         }
-        let blocked: Vec<_> = blocked.into_iter().collect();
-        let running: Vec<_> =
-            self.lead.index.live.iter().filter(|number| **number != failed).copied().collect();
-        let mut words = String::new();
-        if !blocked.is_empty() {
-            words += &format!("; blocks {}", list(&blocked));
-        }
-        if !running.is_empty() {
-            words += &format!("; {} still running", list(&running));
-        }
-        words
+        blocked.into_iter().collect()
+    }
+
+    /// Returns the other phases that hold a slot.
+    fn running_besides(&self, phase: PhaseNumber) -> Vec<PhaseNumber> {
+        self.lead.index.live.iter().filter(|number| **number != phase).copied().collect()
     }
 
     /// Opens the breaker: starts no more phases, pauses the other running ones, and asks a person.
-    pub(super) fn open_breaker(&mut self, stem: &str, why: &str, phase: PhaseNumber) {
+    ///
+    /// `topic` gets the number of the question about the breaker, counted from one.
+    pub(super) fn open_breaker(
+        &mut self,
+        topic: impl Fn(usize) -> QuestionTopic,
+        why: &str,
+        phase: PhaseNumber,
+    ) {
         if self.lead.starts.breaker_open {
             return;
         }
         self.events.push(Event::Breaker { open: true });
         let is_breaker = |item: &&InboxItem| item.ask.kind == QuestionKind::Breaker;
         let earlier = self.lead.inbox.items.values().filter(is_breaker).count();
-        self.ask(
-            None,
-            InboxQuestion {
-                key: format!("{stem}{}", earlier + 1),
-                kind: QuestionKind::Breaker,
-                question: format!("{why}; nothing new is started"),
-                choices: vec![CONTINUE.to_owned(), STOP.to_owned()],
-            },
-        );
+        let (key, question) =
+            (topic(earlier + 1).of_run(), format!("{why}; nothing new is started"));
+        let ask = InboxQuestion::new(key, QuestionKind::Breaker, question);
+        self.ask(None, ask.with_choices([CONTINUE, STOP]));
         self.halt_running_except(Some(phase));
     }
 
@@ -94,7 +79,7 @@ impl DecisionBuilder<'_> {
         all += spent.money;
         let Some(words) = self.lead.settings.budget.exceeded(&all) else { return false };
         let why = format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
-        self.open_breaker(BREAKER, &why, phase);
+        self.open_breaker(|time| QuestionTopic::Breaker { time }, &why, phase);
         true
     }
 }

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lookahead;
+use super::startable::{ReadyKey, StartablePhases};
+use super::state::AgentShares;
 use super::{Effect, Lead, PhaseSpec, PhaseState, Status};
 use crate::file_scope::FileOwners;
 use crate::phase::PhaseNumber;
@@ -49,12 +51,13 @@ pub(super) fn rebuild(lead: &mut Lead) {
     lead.index.live = live.map(|state| state.spec.number).collect();
     let ready = lead.phases.values().filter(|state| is_ready(state));
     lead.index.ready = ready.map(ready_key).collect();
-    (lead.index.claimed_files, lead.index.wanted_files) =
-        (FileOwners::default(), FileOwners::default());
+    rebuild_files(lead);
+    lead.index.agents = AgentShares::default();
     for state in lead.phases.values() {
-        lead.index.claimed_files.set(state.spec.number, state.claimed_files());
-        lead.index.wanted_files.set(state.spec.number, wanted(state));
+        lead.index.agents.set(state.spec.number, agent_share(state));
     }
+    let unblocked = lead.phases.values().filter(|state| is_unblocked(state));
+    lead.index.unblocked = unblocked.map(|state| state.spec.number).collect();
     let pending = lead.phases.values().filter(|state| lookahead::is_pending(state));
     lead.index.lookahead_waiting = pending.map(|state| state.spec.number).collect();
     let halted: Vec<_> = numbers.iter().filter(|n| lead.phases[n].status.is_halted()).collect();
@@ -72,6 +75,20 @@ pub(super) fn rebuild(lead: &mut Lead) {
     lead.index.closed_waves = BTreeSet::new();
     for wave in lead.index.open_phases_by_wave.keys().copied().collect::<Vec<_>>() {
         update_closed_wave(lead, wave);
+    }
+}
+
+/// Computes anew which files are claimed and wanted, and which ready phases can start.
+fn rebuild_files(lead: &mut Lead) {
+    let index = &mut lead.index;
+    (index.claimed_files, index.wanted_files) = (FileOwners::default(), FileOwners::default());
+    for state in lead.phases.values() {
+        index.claimed_files.set(state.spec.number, state.claimed_files());
+        index.wanted_files.set(state.spec.number, wanted(state));
+    }
+    index.startable = StartablePhases::default();
+    for state in lead.phases.values().filter(|state| is_ready(state)) {
+        index.startable.insert(ready_key(state), wanted(state), &index.claimed_files);
     }
 }
 
@@ -141,8 +158,10 @@ pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
             second.spec.number
         ));
     }
+    fresh.inbox.open =
+        lead.inbox.items.values().filter(|it| it.answer.is_none()).map(|it| it.id).collect();
     if fresh == *lead {
-        return Ok(());
+        return lead.index.startable.check(&lead.index.claimed_files, &lead.index.wanted_files);
     }
     let odd = fresh.phases.iter().find(|(number, state)| lead.phases.get(number) != Some(state));
     Err(format!(
@@ -168,25 +187,44 @@ fn is_ready(state: &PhaseState) -> bool {
     state.status == Status::Waiting && state.unmet_dependencies == 0
 }
 
+/// Returns whether no dependency keeps a phase from starting that has something left to do.
+fn is_unblocked(state: &PhaseState) -> bool {
+    state.unmet_dependencies == 0 && !state.status.is_over()
+}
+
+/// Returns how many agents the worker of a phase may run; `None` if the phase holds no slot.
+fn agent_share(state: &PhaseState) -> Option<usize> {
+    state.status.holds_slot().then_some(state.agents)
+}
+
 /// Returns the files that a ready phase would change.
 fn wanted(state: &PhaseState) -> &[String] {
     state.files().filter(|_| is_ready(state)).unwrap_or_default()
 }
 
 /// Returns the sort key among the ready phases: phases that have executed come first.
-fn ready_key(state: &PhaseState) -> (bool, PhaseNumber) {
+fn ready_key(state: &PhaseState) -> ReadyKey {
     (!state.has_executed, state.spec.number)
 }
 
 /// Updates in which lists a phase is: ready, look-ahead candidates, files claimed and wanted.
 pub(super) fn update_memberships(lead: &mut Lead, number: PhaseNumber) {
     let state = &lead.phases[&number];
-    set_membership(&mut lead.index.ready, ready_key(state), is_ready(state));
+    let index = &mut lead.index;
+    set_membership(&mut index.ready, ready_key(state), is_ready(state));
+    set_membership(&mut index.unblocked, number, is_unblocked(state));
     let candidate = (state.wave, number);
-    set_membership(&mut lead.index.lookahead_candidates, candidate, lookahead::is_candidate(state));
-    set_membership(&mut lead.index.lookahead_waiting, number, lookahead::is_pending(state));
-    lead.index.claimed_files.set(number, state.claimed_files());
-    lead.index.wanted_files.set(number, wanted(state));
+    set_membership(&mut index.lookahead_candidates, candidate, lookahead::is_candidate(state));
+    set_membership(&mut index.lookahead_waiting, number, lookahead::is_pending(state));
+    index.agents.set(number, agent_share(state));
+    index.wanted_files.set(number, wanted(state));
+    if index.claimed_files.set(number, state.claimed_files()) {
+        index.startable.claim_changed(number, &index.claimed_files, &index.wanted_files);
+    }
+    match is_ready(state) {
+        true => index.startable.insert(ready_key(state), wanted(state), &index.claimed_files),
+        false => index.startable.remove(ready_key(state)),
+    }
 }
 
 /// Returns whether the wave of a phase may close: the phase is complete or cannot continue.

@@ -5,8 +5,7 @@
 //! repeats these stages when its turn comes.
 
 use super::decide::DecisionBuilder;
-use super::schedule::list;
-use super::{Effect, Event, Lead, Outcome, PhaseState, Status};
+use super::{Effect, Event, Lead, Outcome, PhaseState, Reason, Status};
 use crate::phase::PhaseNumber;
 use crate::report::{HaltReason, Report};
 use crate::stage::{Lookahead, Stage};
@@ -75,7 +74,7 @@ impl DecisionBuilder<'_> {
             lead.phases.get(number).is_some_and(|other| other.status != Status::Merged)
         };
         let open: Vec<_> = state.spec.depends_on.iter().filter(is_open).copied().collect();
-        let why = format!("looks ahead through {} and waits for {}", through.name(), list(&open));
+        let why = Reason::LooksAhead { through, open };
         let (to, ahead) = (Status::Preparing, Some(through));
         self.events.push(Event::StatusChanged { phase, attempt, to, why, ahead });
         self.intend(Effect::Prepare {
@@ -94,14 +93,14 @@ impl DecisionBuilder<'_> {
             Some(Report::LookaheadDone { through }) => Some(*through),
             _ => state.stage.and_then(Stage::before).filter(|stage| *stage < goal),
         };
-        self.move_to(phase, Status::Ending, "its look-ahead is over");
+        self.move_to(phase, Status::Ending, Reason::LookaheadOver);
         self.intend(Effect::CollectLookahead { phase, attempt, through });
     }
 
     /// Sets the status of a phase whose look-ahead is collected.
     pub(super) fn lookahead_collected(&mut self, state: &PhaseState, outcome: &Outcome) {
         let phase = state.spec.number;
-        let failed = |reason: &str| format!("the look-ahead failed: {reason}");
+        let failed = |reason: &str| Reason::LookaheadFailed(reason.to_owned());
         let why = match (outcome, &state.last_report, state.halt) {
             (_, _, Some(how)) => {
                 self.stop_as_told(phase, how);
@@ -111,17 +110,15 @@ impl DecisionBuilder<'_> {
                 return;
             }
             _ if state.open_questions > 0 => {
-                return self.move_to(phase, Status::Parked, "it waits for an answer");
+                return self.move_to(phase, Status::Parked, Reason::AwaitsAnswer);
             }
             (Outcome::Failed { reason }, ..) => failed(reason),
-            (_, Some(Report::LookaheadDone { through }), _) => {
-                format!("it is done ahead through {}", through.name())
-            }
-            _ if !lookahead_failed(state) => "it was answered".to_owned(),
+            (_, Some(Report::LookaheadDone { through }), _) => Reason::DoneAhead(*through),
+            _ if !lookahead_failed(state) => Reason::Answered,
             (_, Some(Report::Failed { reason }), _) => failed(reason),
             _ => failed("its worker died"),
         };
-        self.move_to(phase, Status::Waiting, &why);
+        self.move_to(phase, Status::Waiting, why);
     }
 
     /// Drops a look-ahead whose worktree or worker could not be started.
@@ -129,8 +126,8 @@ impl DecisionBuilder<'_> {
         match state.halt {
             Some(how) => self.stop_as_told(state.spec.number, how),
             None => {
-                let why = format!("the look-ahead failed: {reason}");
-                self.move_to(state.spec.number, Status::Waiting, &why);
+                let why = Reason::LookaheadFailed(reason.to_owned());
+                self.move_to(state.spec.number, Status::Waiting, why);
             }
         }
     }

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::decide::DecisionBuilder;
-use super::{Event, Lead, PhaseSpec, PhaseState, RunScope, Status};
-use crate::inbox::{InboxItem, InboxQuestion, QuestionKind};
+use super::{Event, Lead, PhaseSpec, PhaseState, Reason, RunScope, Status};
+use crate::inbox::{InboxItem, InboxQuestion, QuestionKey, QuestionKind, QuestionTopic};
 use crate::phase::PhaseNumber;
 
-/// Why a phase was cancelled that is no longer in the roadmap. Compared with stored reasons.
-const LEFT: &str = "it left the roadmap";
 /// The answers about a phase that somebody marked as done. Stored in journals.
 pub(super) const DONE: &str = "done";
 const NOT_DONE: &str = "not done";
@@ -41,19 +39,20 @@ impl DecisionBuilder<'_> {
         for state in lead.phases.values().filter(|state| !named.contains(&state.spec.number)) {
             if state.status == Status::Waiting || lead.awaits_done_answer(state) {
                 self.withdraw_if(state.spec.number, is_done_question);
-                self.move_to(state.spec.number, Status::Cancelled, LEFT);
+                self.move_to(state.spec.number, Status::Cancelled, Reason::LeftRoadmap);
             }
         }
-        let is_back = |state: &&PhaseState| state.status == Status::Cancelled && state.why == LEFT;
+        let is_back =
+            |state: &&PhaseState| state.status == Status::Cancelled && state.why.is_left_roadmap();
         for state in phases.iter().filter_map(|spec| lead.phases.get(&spec.number)).filter(is_back)
         {
-            self.move_to(state.spec.number, Status::Waiting, "it is back in the roadmap");
+            self.move_to(state.spec.number, Status::Waiting, Reason::BackInRoadmap);
         }
     }
 
     /// Counts a phase as merged that was done before it became part of the run.
     fn count_as_merged(&mut self, phase: PhaseNumber) {
-        let (to, why) = (Status::Merged, "the roadmap marks it as done".to_owned());
+        let (to, why) = (Status::Merged, Reason::MarkedDone);
         self.events.push(Event::StatusChanged { phase, attempt: 0, to, why, ahead: None });
     }
 
@@ -66,27 +65,19 @@ impl DecisionBuilder<'_> {
             return;
         }
         let (phase, key) = (state.spec.number, done_question_key(state));
-        self.move_to(
-            phase,
-            Status::Parked,
-            "the roadmap marks it as done, but this run did not do it",
-        );
+        self.move_to(phase, Status::Parked, Reason::MarkedDoneDuringRun);
         let question = format!(
             "Phase {phase} was marked as done during this run, but not by this run. Is it done?"
         );
-        let choices = vec![DONE.to_owned(), NOT_DONE.to_owned()];
-        self.ask(
-            Some(phase),
-            InboxQuestion { key, kind: QuestionKind::MarkedDone, question, choices },
-        );
+        let ask = InboxQuestion::new(key, QuestionKind::MarkedDone, question);
+        self.ask(Some(phase), ask.with_choices([DONE, NOT_DONE]));
     }
 
     /// Withdraws the question about a phase that the roadmap no longer marks as done.
     fn withdraw_done_question(&mut self, state: &PhaseState) {
         if self.lead.awaits_done_answer(state) {
             self.withdraw_if(state.spec.number, is_done_question);
-            let why = "the roadmap no longer marks it as done";
-            self.move_to(state.spec.number, Status::Waiting, why);
+            self.move_to(state.spec.number, Status::Waiting, Reason::MarkRemoved);
         }
     }
 }
@@ -109,8 +100,8 @@ impl Lead {
     }
 }
 
-fn done_question_key(state: &PhaseState) -> String {
-    format!("{}/ticked", state.spec.number)
+fn done_question_key(state: &PhaseState) -> QuestionKey {
+    QuestionTopic::MarkedDone.of_phase(state.spec.number)
 }
 
 fn is_done_question(item: &InboxItem) -> bool {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::decide::DecisionBuilder;
 use super::lookahead;
-use super::{Effect, Event, Lead, Settings, Status};
+use super::{Effect, Event, Lead, Reason, Settings, Status};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
@@ -31,20 +31,20 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
     let mut builder = DecisionBuilder::new(lead);
     match next(lead, now) {
         Some(ScheduledStep::KillWorker(phase)) => {
-            builder.move_to(phase, Status::Ending, "its worker did not exit in time");
+            builder.move_to(phase, Status::Ending, Reason::WorkerOverdue);
             let attempt = lead.phases[&phase].attempt;
             builder.intend(Effect::KillWorker { phase, attempt });
         }
         Some(ScheduledStep::Merge(phase)) => {
             let state = &lead.phases[&phase];
             let why = if lead.settings.merge_at_once {
-                "it is complete".to_owned()
+                Reason::MergedAtOnce
             } else if lead.index.closed_waves.contains(&state.wave) {
-                format!("wave {} is closed", state.wave)
+                Reason::WaveClosed(state.wave)
             } else {
-                "another phase that changes the same files waits for it".to_owned()
+                Reason::MergeAwaited
             };
-            builder.move_to(phase, Status::Merging, &why);
+            builder.move_to(phase, Status::Merging, why);
             let commit = state.commit.clone().unwrap_or_default();
             let (attempt, onto) = (state.attempt, lead.target.tip.clone());
             let (spent, alone) = (state.spent, lead.starts.breaker_open);
@@ -74,8 +74,8 @@ fn start(builder: &mut DecisionBuilder<'_>, phase: PhaseNumber) {
     let attempt = state.attempt + 1;
     let why = match state.spec.depends_on.as_slice() {
         _ if state.started.is_some() => state.why.clone(),
-        [] => "it has no dependencies".to_owned(),
-        all => format!("merged before it: {}", list(all)),
+        [] => Reason::NoDependencies,
+        all => Reason::DependenciesMerged(all.to_vec()),
     };
     // A phase that was only planned is rebased onto the newest commit; one that has executed is not.
     let (base, renew) = (builder.lead.target.tip.clone(), !state.has_executed);
@@ -171,7 +171,10 @@ fn next_merge(lead: &Lead) -> Option<PhaseNumber> {
 
 /// Returns whether a slot and an agent are free, and nothing forbids to start phases.
 fn has_free_slot(lead: &Lead) -> bool {
-    let has_agent = lead.agents_taken() < lead.settings.max_agents.max(1);
+    let max_agents = lead.settings.max_agents.max(1);
+    // Running workers keep the agents that they were given when there were fewer slots.
+    let has_agent = lead.agents_taken() < max_agents
+        || lead.starts.workers_raised && lead.index.live.len() < max_agents;
     let has_slot = has_agent && lead.index.live.len() < lead.settings.max_workers.max(1);
     has_slot && lead.starts.is_open()
 }
@@ -181,8 +184,11 @@ fn next_start(lead: &Lead) -> Option<ScheduledStep> {
     if !has_free_slot(lead) {
         return None;
     }
-    let mut ready = lead.index.ready.iter().map(|(_, number)| *number);
-    let (number, next) = match ready.find(|number| lead.is_free(&lead.phases[number])) {
+    let ready = match lead.settings.force {
+        true => lead.index.ready.first().map(|(_, number)| *number),
+        false => lead.index.startable.first(),
+    };
+    let (number, next) = match ready {
         Some(number) => (number, ScheduledStep::Start(number)),
         None => lookahead::next(lead)
             .map(|(number, to)| (number, ScheduledStep::LookAhead(number, to)))?,
@@ -195,10 +201,9 @@ fn next_start(lead: &Lead) -> Option<ScheduledStep> {
 /// among all workers that may start while it runs. One agent is left for each other worker.
 pub(super) fn agents_for(lead: &Lead, phase: PhaseNumber) -> usize {
     let Settings { max_agents, max_workers, .. } = lead.settings;
-    let given: usize = lead.live().map(|state| state.agents).sum();
-    let free = max_agents.saturating_sub(given);
+    let free = max_agents.saturating_sub(lead.index.agents.given);
     // The phase itself is one of them.
-    let starting = lead.live().filter(|state| state.agents == 0).count().max(1);
+    let starting = lead.index.agents.starting.max(1);
     let slots = max_workers.max(1).saturating_sub(lead.index.live.len());
     let own_dependents = lead.index.dependents.get(&phase);
     let is_free = |number: &&PhaseNumber| own_dependents.is_none_or(|own| !own.contains(number));

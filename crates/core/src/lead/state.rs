@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Commit, Effect, Hold, PhaseSpec, Status};
+use super::startable::StartablePhases;
+use super::{Commit, Effect, Hold, PhaseSpec, Reason, Status};
 use crate::file_scope::FileOwners;
-use crate::inbox::InboxItem;
+use crate::inbox::{InboxItem, QuestionKey};
 use crate::money::Spending;
 use crate::phase::PhaseNumber;
 use crate::report::{HaltReason, Report};
@@ -20,8 +21,8 @@ pub struct PhaseState {
     pub spec: PhaseSpec,
     /// The current status.
     pub status: Status,
-    /// The reason for the status, for people.
-    pub why: String,
+    /// The reason for the status.
+    pub why: Reason,
     /// When the status was set, in milliseconds since 1970.
     pub since: u64,
     /// When the first full attempt began, in milliseconds since 1970; look-aheads do not count.
@@ -95,17 +96,19 @@ pub struct Inbox {
     /// All questions, open, answered and withdrawn, by the number that people answer by.
     pub items: BTreeMap<u32, InboxItem>,
     /// The questions that count, by key. A withdrawn question is missing and may be put again.
-    pub(super) by_key: BTreeMap<String, u32>,
+    pub(super) by_key: BTreeMap<QuestionKey, u32>,
+    /// The numbers of the questions that nobody has answered.
+    pub(super) open: BTreeSet<u32>,
 }
 
 impl Inbox {
     /// Returns the questions that nobody has answered.
     pub fn open(&self) -> impl Iterator<Item = &InboxItem> {
-        self.items.values().filter(|item| item.answer.is_none())
+        self.open.iter().filter_map(|id| self.items.get(id))
     }
 
     /// Returns whether a question with this key was put and not withdrawn.
-    pub(super) fn has_key(&self, key: &str) -> bool {
+    pub(super) fn has_key(&self, key: &QuestionKey) -> bool {
         self.by_key.contains_key(key)
     }
 
@@ -123,6 +126,17 @@ impl Inbox {
     pub(super) fn put(&mut self, item: &InboxItem) {
         self.by_key.insert(item.ask.key.clone(), item.id);
         self.items.insert(item.id, item.clone());
+        if item.answer.is_none() {
+            self.open.insert(item.id);
+        }
+    }
+
+    /// Closes a question; returns it if it was open.
+    pub(super) fn answer(&mut self, id: u32, text: &str) -> Option<&InboxItem> {
+        let item = self.items.get_mut(&id).filter(|item| item.answer.is_none())?;
+        item.answer = Some(text.to_owned());
+        self.open.remove(&id);
+        Some(item)
     }
 
     /// Forgets the key of a question, so that the question can be put again.
@@ -185,6 +199,8 @@ pub struct StartGate {
     pub not_before: Option<u64>,
     /// When a worker was last started, in milliseconds since 1970.
     pub(super) last_at: Option<u64>,
+    /// Whether a person raised the number of workers since the lead started.
+    pub(super) workers_raised: bool,
 }
 
 impl StartGate {
@@ -251,8 +267,14 @@ impl EffectsInFlight {
 pub struct PhaseIndex {
     /// Phases that hold a slot.
     pub(super) live: BTreeSet<PhaseNumber>,
+    /// The agents of these phases.
+    pub(super) agents: AgentShares,
+    /// Phases that are not over and whose dependencies are all merged.
+    pub(super) unblocked: BTreeSet<PhaseNumber>,
     /// Phases that may start. Those that have executed before come first.
     pub(super) ready: BTreeSet<(bool, PhaseNumber)>,
+    /// The same phases, by whether another phase claims their files.
+    pub(super) startable: StartablePhases,
     /// Phases that a look-ahead could begin, ordered by wave.
     pub(super) lookahead_candidates: BTreeSet<(usize, PhaseNumber)>,
     /// Phases whose looked-ahead work waits for their turn.
@@ -273,4 +295,27 @@ pub struct PhaseIndex {
     pub(super) dependents: BTreeMap<PhaseNumber, Vec<PhaseNumber>>,
     /// How many phases are merged or cancelled.
     pub(super) over_count: usize,
+}
+
+/// How many agents the workers of all phases that hold a slot may run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct AgentShares {
+    by_phase: BTreeMap<PhaseNumber, usize>,
+    /// The sum of all shares.
+    pub(super) given: usize,
+    /// How many phases have no share yet, because their workers are about to start.
+    pub(super) starting: usize,
+}
+
+impl AgentShares {
+    /// Sets the share of a phase; `None` for a phase that holds no slot.
+    pub(super) fn set(&mut self, phase: PhaseNumber, share: Option<usize>) {
+        let old = match share {
+            Some(share) => self.by_phase.insert(phase, share),
+            None => self.by_phase.remove(&phase),
+        };
+        self.given = self.given + share.unwrap_or(0) - old.unwrap_or(0);
+        self.starting += usize::from(share == Some(0));
+        self.starting -= usize::from(old == Some(0));
+    }
 }

@@ -1,5 +1,7 @@
 //! Tests of the lead, driven input by input, mostly on a diamond of four phases.
 
+mod commands;
+mod golden;
 mod lookahead;
 mod overlap;
 mod stalls;
@@ -55,6 +57,11 @@ impl LeadHarness {
     fn input(&mut self, input: &Input) {
         self.now += 1_000;
         let decision = step(&mut self.lead, Some(input), self.now);
+        let is_sentence = |event: &Event| {
+            matches!(event, Event::StatusChanged { why: Reason::Text(_), .. })
+                || matches!(event, Event::Commanded { effect: CommandEffect::Text(_), .. })
+        };
+        assert!(!decision.events.iter().any(is_sentence), "reasons are data: {decision:?}");
         self.events.extend(decision.events);
         self.pending_effects.extend(decision.effects);
     }
@@ -111,7 +118,8 @@ impl LeadHarness {
     }
 
     fn command(&mut self, seq: u64, command: Command) {
-        self.input(&Input::Command { seq, command });
+        let origin = CommandOrigin::default();
+        self.input(&Input::Command { seq, command, origin });
     }
 
     /// Starts a phase and returns the answers in the brief of its worker.
@@ -202,22 +210,17 @@ fn a_parked_phase_holds_no_slot_and_goes_on_when_answered() {
     let settings = Settings { max_workers: 1, ..Settings::default() };
     let mut harness = LeadHarness::new(settings, vec![spec("1", &[]), spec("2", &[])]);
     harness.prepare_and_start("1");
-    let ask = InboxQuestion {
-        key: "1/discuss/1".to_owned(),
-        kind: QuestionKind::Discuss,
-        question: "What?".to_owned(),
-        choices: Vec::new(),
-    };
+    let ask = ask("1/discuss/1", QuestionKind::Discuss, &[]);
     harness.report("1", 1, Report::Asked { ask: ask.clone() });
     harness.report("1", 2, Report::Asked { ask });
     assert_eq!(harness.lead.inbox.items.len(), 1, "a question is put once");
     harness.report_and_exit("1", 3, Report::Parked);
     assert_eq!((harness.status("1"), harness.status("2")), (Status::Parked, Status::Preparing));
     let command = Command::Answer { item: 1, text: "This.".to_owned() };
-    harness.input(&Input::Command { seq: 1, command: command.clone() });
+    harness.command(1, command.clone());
     assert_eq!(harness.status("1"), Status::Waiting);
     let events = harness.events.len();
-    harness.input(&Input::Command { seq: 1, command });
+    harness.command(1, command);
     assert_eq!(harness.events.len(), events, "a command counts once");
     harness.complete("2");
     harness.finish(
@@ -236,8 +239,7 @@ fn a_phase_that_is_resumed_waits_for_all_its_answers() {
     let mut harness = LeadHarness::diamond(Settings::default());
     harness.prepare_and_start("1");
     for n in 1..=2 {
-        let (key, question) = (format!("1/discuss/1.{n}"), "What?".to_owned());
-        let ask = InboxQuestion { key, kind: QuestionKind::Discuss, question, choices: Vec::new() };
+        let ask = ask(&format!("1/discuss/1.{n}"), QuestionKind::Discuss, &[]);
         harness.report("1", n, Report::Asked { ask });
     }
     let phase = Some(number("1"));
@@ -260,7 +262,7 @@ fn failure_names_what_it_blocks_and_the_breaker_stops_starts() {
         harness.prepare_and_start(phase);
     }
     harness.report_and_exit("1", 1, Report::Failed { reason: "tests fail".to_owned() });
-    let why = &harness.lead.phases[&number("1")].why;
+    let why = harness.lead.phases[&number("1")].why.to_string();
     assert_eq!(why, "tests fail; blocks 4, 5; 2, 3 still running");
     assert!(!harness.lead.starts.breaker_open);
     harness.report_and_exit("2", 1, Report::Failed { reason: "disk".to_owned() });
@@ -275,7 +277,7 @@ fn failure_names_what_it_blocks_and_the_breaker_stops_starts() {
     let breaker =
         harness.lead.inbox.open().find(|i| i.ask.kind == QuestionKind::Breaker).unwrap().id;
     let command = Command::Answer { item: breaker, text: "continue".to_owned() };
-    harness.input(&Input::Command { seq: 1, command });
+    harness.command(1, command);
     assert_eq!(harness.status("3"), Status::Preparing);
 }
 
@@ -299,7 +301,7 @@ fn cancel_kills_a_worker_that_does_not_stop() {
     let mut harness = LeadHarness::diamond(Settings::default());
     harness.prepare_and_start("1");
     let phase = Some(number("1"));
-    harness.input(&Input::Command { seq: 1, command: Command::Cancel { phase } });
+    harness.command(1, Command::Cancel { phase });
     let due = harness.lead.deadline().unwrap();
     assert!(step(&mut harness.lead, None, due - 1).events.is_empty());
     let decision = step(&mut harness.lead, None, due);
@@ -320,7 +322,10 @@ fn a_phase_that_is_marked_done_during_a_run_is_asked_about() {
         harness.input(&Input::Roadmap { scope: RunScope::All, phases: phases.clone() });
         assert_eq!(harness.events.len(), events, "it is asked once");
         let open = harness.lead.inbox.open().find(|item| item.phase == Some(number("2"))).unwrap();
-        assert_eq!((open.ask.kind, open.ask.key.as_str()), (QuestionKind::MarkedDone, "2/ticked"));
+        assert_eq!(
+            (open.ask.kind, open.ask.key.to_string().as_str()),
+            (QuestionKind::MarkedDone, "2/ticked")
+        );
         let id = open.id;
         (harness, phases, id)
     };
@@ -414,8 +419,8 @@ fn replaying_a_journal_gives_the_same_state() {
 }
 
 fn ask(key: &str, kind: QuestionKind, choices: &[&str]) -> InboxQuestion {
-    let choices = choices.iter().map(|choice| (*choice).to_owned()).collect();
-    InboxQuestion { key: key.to_owned(), kind, question: "Well?".to_owned(), choices }
+    let Ok(key) = key.parse();
+    InboxQuestion::new(key, kind, "Well?").with_choices(choices.iter().copied())
 }
 
 #[test]
@@ -601,7 +606,8 @@ fn a_worktree_without_a_result_fails_its_phase() {
     // The engine never returns this; a phase that waited for another outcome would wait forever.
     harness.finish(|e| matches!(e, Effect::Prepare { .. }), Outcome::Done);
     assert_eq!(harness.status("1"), Status::Failed);
-    assert!(harness.lead.phases[&number("1")].why.contains("the worktree could not be created"));
+    let why = harness.lead.phases[&number("1")].why.to_string();
+    assert!(why.contains("the worktree could not be created"), "{why}");
     assert!(harness.lead.live().next().is_none(), "its slot is free");
     assert_eq!(harness.lead.status(), RunStatus::Failed);
 }

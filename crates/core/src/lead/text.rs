@@ -1,10 +1,11 @@
 //! Renders events of a run as sentences for `mow log` and `mow run --plain`.
 
+mod reasons;
 #[cfg(test)]
 mod tests;
 
 use super::schedule::list;
-use super::{Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Status};
+use super::{Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Reason, Status};
 use crate::phase::PhaseNumber;
 use crate::report::{HaltReason, Report};
 
@@ -95,7 +96,10 @@ impl Event {
             Self::Held { hold: Hold::Stopping } => {
                 "pausing all phases after their current task".to_owned()
             }
-            Self::Held { hold: Hold::None } | Self::Intended { .. } => return None,
+            // The command that caused the change says it.
+            Self::WorkersSet { .. } | Self::Held { hold: Hold::None } | Self::Intended { .. } => {
+                return None;
+            }
         })
     }
 
@@ -123,7 +127,7 @@ impl Lead {
     /// Returns why a phase has its status; for a waiting phase, what it waits for.
     pub fn explain_status(&self, state: &PhaseState) -> String {
         if state.status != Status::Waiting && !state.looks_ahead() {
-            return state.why.clone();
+            return state.why.to_string();
         }
         let others = state.spec.depends_on.iter().filter_map(|number| self.phases.get(number));
         let open: Vec<_> = others
@@ -201,7 +205,7 @@ fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-fn moved(phase: PhaseNumber, to: Status, why: &str, attempt: u32) -> String {
+fn moved(phase: PhaseNumber, to: Status, why: &Reason, attempt: u32) -> String {
     match to {
         Status::Preparing => format!("phase {phase} starts (attempt {attempt}): {why}"),
         _ => format!("phase {phase} is {}: {why}", to.name()),
@@ -224,6 +228,8 @@ impl Command {
             Self::Resume { phase } => format!("resume {}", all(phase)),
             Self::Cancel { phase } => format!("cancel {}", all(phase)),
             Self::Answer { item, .. } => format!("answer question {item}"),
+            Self::TakeBack { item } => format!("take back the answer to question {item}"),
+            Self::SetWorkers { max } => format!("run {}", count(*max, "worker")),
         }
     }
 }

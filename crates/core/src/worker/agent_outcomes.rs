@@ -6,7 +6,8 @@
 use super::next_step::{NextStep, run_role};
 use super::state::UNAVAILABLE_MAX;
 use super::{Effect, Outcome, PhaseSnapshot, Role, Worker};
-use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKind};
+use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKind, QuestionTopic};
+use crate::phase::PhaseNumber;
 use crate::report::Report;
 
 /// The most rounds of questions that the discusser may put.
@@ -75,7 +76,7 @@ impl Worker {
         if self.retries.retry_at.is_some_and(|due| now < due) {
             return Some(NextStep::Wait);
         }
-        let is_open = |ask: &&InboxQuestion| self.answers_to(&ask.key).next().is_none();
+        let is_open = |ask: &&InboxQuestion| self.answer_to(&ask.key).is_none();
         let open: Vec<_> = self.questions.pending.iter().filter(is_open).cloned().collect();
         (!open.is_empty()).then_some(NextStep::Ask(open))
     }
@@ -83,10 +84,13 @@ impl Worker {
 
 /// Has the discusser put rounds of questions until it has no more, then writes CONTEXT.md.
 pub(super) fn discuss(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
-    let stem = format!("{}/discuss/", worker.phase());
     let answers: Vec<InboxAnswer> =
-        worker.answers().iter().filter(|a| a.key.starts_with(&stem)).cloned().collect();
-    let round = answers.iter().filter_map(|answer| round(&stem, &answer.key)).max().unwrap_or(0);
+        worker.answers_about(QuestionTopic::is_discussion).cloned().collect();
+    let round_of = |answer: &InboxAnswer| match answer.key.topic() {
+        QuestionTopic::Discuss { round, .. } => Some(*round),
+        _ => None,
+    };
+    let round = answers.iter().filter_map(round_of).max().unwrap_or(0);
     if round == 0 && worker.roles.finished.is_some() {
         // The discusser had no questions; people are asked the standard ones.
         return ask_standard_questions(worker, found);
@@ -97,34 +101,23 @@ pub(super) fn discuss(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
     run_role(worker, Role::Discusser, round)
 }
 
-/// Returns the key of a question of the discusser; rounds are counted from one.
-pub fn discuss_key(phase: &str, round: u32, number: usize) -> String {
-    format!("{phase}/discuss/{round}.{number}")
-}
-
-fn round(stem: &str, key: &str) -> Option<u32> {
-    key.strip_prefix(stem)?.split_once('.')?.0.parse().ok()
-}
-
 /// Puts the standard questions, and writes CONTEXT.md once all are answered.
 pub(super) fn ask_standard_questions(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
-    let asks = questions(&worker.phase(), found);
-    let is_open = |ask: &InboxQuestion| worker.answers_to(&ask.key).next().is_none();
+    let asks = questions(worker.phase(), found);
+    let is_open = |ask: &InboxQuestion| worker.answer_to(&ask.key).is_none();
     let open: Vec<_> = asks.iter().filter(|ask| is_open(ask)).cloned().collect();
     if !open.is_empty() {
         return NextStep::Ask(open);
     }
-    let answers = asks.iter().filter_map(|ask| worker.answers_to(&ask.key).last().cloned());
+    let answers = asks.iter().filter_map(|ask| worker.answer_to(&ask.key).cloned());
     NextStep::Run(Effect::WriteContext { answers: answers.collect() })
 }
 
 /// Returns the questions that are put where no discusser is set.
-fn questions(phase: &str, found: &PhaseSnapshot) -> Vec<InboxQuestion> {
-    let ask = |n: usize, question: String| InboxQuestion {
-        key: format!("{phase}/discuss/{n}"),
-        kind: QuestionKind::Discuss,
-        question,
-        choices: Vec::new(),
+fn questions(phase: PhaseNumber, found: &PhaseSnapshot) -> Vec<InboxQuestion> {
+    let ask = |n: usize, question: String| {
+        let key = QuestionTopic::StandardDiscuss(n).of_phase(phase);
+        InboxQuestion::new(key, QuestionKind::Discuss, question)
     };
     let goal = if found.goal.is_empty() { "this phase" } else { &found.goal };
     let mut asks = vec![ask(1, format!("Phase {phase}, {goal}: what is decided already?"))];

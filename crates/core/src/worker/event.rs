@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::role::Role;
-use crate::inbox::{InboxAnswer, InboxQuestion};
+use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKey};
 use crate::report::{AgentSpending, Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Gates;
 
@@ -258,8 +258,8 @@ pub enum Event {
     Stuck {
         /// The number of the effect.
         id: u64,
-        /// The key of the question about it.
-        key: String,
+        /// The identity of the question about it.
+        key: QuestionKey,
         /// What is stuck, with the measurements, for people.
         text: String,
     },

@@ -6,7 +6,7 @@ use super::next_step::{FAIL, NextStep, RETRY, ask_again};
 use super::parallel_plans;
 use super::state::ParallelGroup;
 use super::{Effect, PhaseSnapshot, PlanSnapshot, TaskSnapshot, Worker};
-use crate::inbox::{InboxQuestion, QuestionKind};
+use crate::inbox::{InboxQuestion, QuestionKind, QuestionTopic};
 use crate::report::Report;
 
 /// How often closing a plan, or preparing parallel plans, is tried.
@@ -100,8 +100,8 @@ fn go_on(worker: &Worker, plan: &PlanSnapshot) -> NextStep {
     else {
         return close(worker, plan);
     };
-    let stem = blocker(worker, &plan.id, at);
-    if worker.answers_to(&stem).last().is_some_and(|answer| answer.text == FAIL) {
+    let mut blockers = worker.answers_about(|topic| is_blocker(topic, &plan.id, at));
+    if blockers.next_back().is_some_and(|answer| answer.text == FAIL) {
         return NextStep::Fail(format!("plan {}, task {at}: a person gave it up", plan.id));
     }
     let task = &plan.tasks[at - 1];
@@ -128,18 +128,18 @@ fn ask_at_checkpoint(
     question: &str,
 ) -> NextStep {
     let (phase, id) = (worker.phase(), &plan.id);
-    let key = format!("{phase}/checkpoint/{id}/{at}");
-    match worker.answers_to(&key).last() {
+    let key = QuestionTopic::Checkpoint { plan: id.clone(), task: at }.of_phase(phase);
+    match worker.answer_to(&key) {
         Some(answer) if answer.text == REJECTED => {
             NextStep::Fail(format!("plan {id}, task {at}: a person rejected it"))
         }
         Some(_) => NextStep::Report(Report::TaskDone { plan: id.clone(), task: at, commit: None }),
-        None => NextStep::Ask(vec![InboxQuestion {
-            key,
-            kind: QuestionKind::Checkpoint,
-            question: format!("Phase {phase}, plan {id}, task {at} ({}): {question}", task.name),
-            choices: task.choices.clone(),
-        }]),
+        None => {
+            let question =
+                format!("Phase {phase}, plan {id}, task {at} ({}): {question}", task.name);
+            let ask = InboxQuestion::new(key, QuestionKind::Checkpoint, question);
+            NextStep::Ask(vec![ask.with_choices(task.choices.clone())])
+        }
     }
 }
 
@@ -148,12 +148,12 @@ pub(super) fn ask_about_blockers(worker: &Worker) -> NextStep {
     let phase = worker.phase();
     let mut all = Vec::new();
     for (plan, (task, text)) in &worker.plans.blocked {
-        let stem = blocker(worker, plan, *task);
-        let next = ask_again(worker, &stem, |key| InboxQuestion {
-            key,
-            kind: QuestionKind::Blocker,
-            question: format!("Phase {phase}, plan {plan}, task {task} is blocked: {text}"),
-            choices: vec![RETRY.to_owned(), FAIL.to_owned()],
+        let is_same = |topic: &QuestionTopic| is_blocker(topic, plan, *task);
+        let next = ask_again(worker, is_same, |time| {
+            let topic = QuestionTopic::Blocker { plan: plan.clone(), task: *task, time };
+            let question = format!("Phase {phase}, plan {plan}, task {task} is blocked: {text}");
+            InboxQuestion::new(topic.of_phase(phase), QuestionKind::Blocker, question)
+                .with_choices([RETRY, FAIL])
         });
         match next {
             NextStep::Ask(mut asks) => all.append(&mut asks),
@@ -163,7 +163,8 @@ pub(super) fn ask_about_blockers(worker: &Worker) -> NextStep {
     NextStep::Ask(all)
 }
 
-/// Returns the start of the keys of questions about a blocked task.
-pub(super) fn blocker(worker: &Worker, plan: &str, task: usize) -> String {
-    format!("{}/blocker/{plan}/{task}", worker.phase())
+/// Returns whether a question is about a blocked task.
+pub(super) fn is_blocker(topic: &QuestionTopic, plan: &str, task: usize) -> bool {
+    let is_blocker = matches!(topic, QuestionTopic::Blocker { .. });
+    is_blocker && topic.plan() == Some(plan) && topic.task() == Some(task)
 }

@@ -6,7 +6,7 @@ use super::state::{EndingStep, GapClosing};
 use super::{Effect, Event, PhaseSnapshot, Role, Verdict, Worker};
 use super::{agent_outcomes, execute};
 use crate::file_scope;
-use crate::inbox::{InboxQuestion, QuestionKind};
+use crate::inbox::{InboxQuestion, QuestionKind, QuestionTopic};
 use crate::machine::Decision;
 use crate::report::{HaltReason, Report};
 use crate::stage::Stage;
@@ -212,23 +212,19 @@ fn checkpoint(worker: &Worker, status: &str, reason: &str) -> NextStep {
 fn gate(worker: &Worker, found: &PhaseSnapshot, stage: Stage, artifact: String) -> NextStep {
     let phase = worker.phase();
     // A CONTEXT.md that existed before the run needs no confirmation.
-    let prefix = format!("{phase}/discuss/");
-    let was_asked = worker.answers().iter().any(|answer| answer.key.starts_with(&prefix));
+    let was_asked = worker.answers_about(QuestionTopic::is_discussion).next().is_some();
     let is_wanted =
         found.settings.gates.stop_after(stage) && (stage != Stage::Discuss || was_asked);
-    let key = format!("{phase}/gate/{}", stage.name());
-    let answer = worker.answers_to(&key).last().map(|answer| answer.text.as_str());
+    let key = QuestionTopic::Gate(stage).of_phase(phase);
+    let answer = worker.answer_to(&key).map(|answer| answer.text.as_str());
     match answer {
         Some(REJECT) => fail(worker, format!("a person stopped it after {}", stage.name())),
-        None if is_wanted => NextStep::Ask(vec![InboxQuestion {
-            key,
-            kind: QuestionKind::Gate,
-            question: format!(
-                "Phase {phase}: {} is complete ({artifact}). Continue?",
-                stage.name()
-            ),
-            choices: vec![APPROVE.to_owned(), REJECT.to_owned()],
-        }]),
+        None if is_wanted => {
+            let question =
+                format!("Phase {phase}: {} is complete ({artifact}). Continue?", stage.name());
+            let ask = InboxQuestion::new(key, QuestionKind::Gate, question);
+            NextStep::Ask(vec![ask.with_choices([APPROVE, REJECT])])
+        }
         _ => NextStep::StageDone(artifact),
     }
 }
@@ -283,13 +279,13 @@ fn plan(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
         return NextStep::StageDone("no planner is set".to_owned());
     }
     if found.plans.is_empty() && !roles.contains(&Role::Planner) {
-        return ask_again(worker, &format!("{phase}/plans"), |key| InboxQuestion {
-            key,
-            kind: QuestionKind::Plans,
-            question: format!(
+        let is_plans = |topic: &QuestionTopic| matches!(topic, QuestionTopic::Plans { .. });
+        return ask_again(worker, is_plans, |time| {
+            let key = QuestionTopic::Plans { time }.of_phase(phase);
+            let question = format!(
                 "Phase {phase} has no plans, and no planner is set. Write plans and choose retry, or give up?"
-            ),
-            choices: vec![RETRY.to_owned(), FAIL.to_owned()],
+            );
+            InboxQuestion::new(key, QuestionKind::Plans, question).with_choices([RETRY, FAIL])
         });
     }
     let wants_check = found.settings.plan_check && roles.contains(&Role::PlanChecker);
@@ -319,16 +315,18 @@ fn plan(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
 }
 
 /// Asks again after each answer that wants a retry; fails when the answer gives up.
+///
+/// `ask` gets the number of the question about the topic, counted from one.
 pub(super) fn ask_again(
     worker: &Worker,
-    stem: &str,
-    ask: impl Fn(String) -> InboxQuestion,
+    is_same: impl Fn(&QuestionTopic) -> bool,
+    ask: impl Fn(usize) -> InboxQuestion,
 ) -> NextStep {
-    let count = worker.answers_to(stem).count();
-    if worker.answers_to(stem).last().is_some_and(|answer| answer.text == FAIL) {
+    let answers: Vec<_> = worker.answers_about(is_same).collect();
+    if answers.last().is_some_and(|answer| answer.text == FAIL) {
         return NextStep::Fail("a person gave it up".to_owned());
     }
-    NextStep::Ask(vec![ask(format!("{stem}#{}", count + 1))])
+    NextStep::Ask(vec![ask(answers.len() + 1)])
 }
 
 fn refine(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
@@ -340,8 +338,8 @@ fn refine(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
         return NextStep::Run(Effect::ClosePhase);
     }
     let phase = worker.phase();
-    let stem = format!("{phase}/gaps");
-    let last = worker.answers_to(&stem).last().map(|answer| answer.text.as_str());
+    let is_gaps = |topic: &QuestionTopic| matches!(topic, QuestionTopic::Gaps { .. });
+    let last = worker.answers_about(is_gaps).last().map(|answer| answer.text.as_str());
     let can_close = found.settings.roles.contains(&Role::Planner);
     match (&worker.refinement.verdict, last) {
         (_, Some(FAIL)) => fail(worker, "a person does not accept the gaps".to_owned()),
@@ -349,15 +347,14 @@ fn refine(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
         (Some(Verdict::Gaps { text } | Verdict::HumanNeeded { text }), _) => {
             let choices = [ACCEPT, CLOSE, RETRY, FAIL].into_iter();
             let choices = choices.filter(|choice| *choice != CLOSE || can_close);
-            ask_again(worker, &stem, |key| InboxQuestion {
-                key,
-                kind: QuestionKind::Gaps,
-                question: format!("Phase {phase}: {text}"),
-                choices: choices.clone().map(str::to_owned).collect(),
+            ask_again(worker, is_gaps, |time| {
+                let key = QuestionTopic::Gaps { time }.of_phase(phase);
+                let question = format!("Phase {phase}: {text}");
+                InboxQuestion::new(key, QuestionKind::Gaps, question).with_choices(choices.clone())
             })
         }
         (None, Some(CLOSE)) if can_close => {
-            let round = u32::try_from(worker.answers_to(&stem).count()).unwrap_or(u32::MAX);
+            let round = u32::try_from(worker.answers_about(is_gaps).count()).unwrap_or(u32::MAX);
             close_gaps(worker, found, round)
         }
         (None, _) => NextStep::Run(Effect::RunRole { role: Role::Verifier, round: 0 }),

@@ -38,8 +38,8 @@ pub(super) fn group(worker: &Worker, found: &PhaseSnapshot) -> Vec<String> {
 fn files(worker: &Worker, plan: &PlanSnapshot) -> Option<Vec<String>> {
     let open = || (1..=plan.tasks.len()).filter(|task| !worker.plans.is_task_done(&plan.id, *task));
     let is_given_up = |task: usize| {
-        let stem = execute::blocker(worker, &plan.id, task);
-        worker.answers_to(&stem).last().is_some_and(|answer| answer.text == FAIL)
+        let mut answers = worker.answers_about(|topic| execute::is_blocker(topic, &plan.id, task));
+        answers.next_back().is_some_and(|answer| answer.text == FAIL)
     };
     let needs_person = |task: usize| plan.tasks[task - 1].question.is_some() || is_given_up(task);
     let can_run = !worker.parallel.excluded.contains(&plan.id)

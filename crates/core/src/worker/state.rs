@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Effect, Outcome, Role, Verdict};
-use crate::inbox::InboxQuestion;
+use crate::inbox::{InboxQuestion, QuestionKey};
 use crate::report::{HaltReason, THROTTLED_MAX_MS};
 
 /// How often in a row a model may be unavailable before the phase fails.
@@ -21,8 +21,8 @@ pub struct RunningEffects {
     pub running: BTreeMap<u64, Effect>,
     /// The number of the next effect.
     pub(super) next_id: u64,
-    /// Effects that seem stuck, with the keys of the questions about them.
-    pub(super) stuck: BTreeMap<u64, String>,
+    /// Effects that seem stuck, with the questions about them.
+    pub(super) stuck: BTreeMap<u64, QuestionKey>,
     /// Effects that a person gave up and that are being interrupted.
     pub(super) given_up: BTreeSet<u64>,
 }
@@ -262,7 +262,7 @@ impl Retries {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Questions {
     /// The keys of the questions that this attempt has put.
-    pub(super) asked: BTreeSet<String>,
+    pub(super) asked: BTreeSet<QuestionKey>,
     /// The questions of an agent that waits for the answers.
     pub(super) pending: Vec<InboxQuestion>,
 }

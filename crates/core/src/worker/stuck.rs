@@ -4,7 +4,7 @@
 
 use super::next_step::{FAIL, RETRY};
 use super::{Effect, Event, Worker};
-use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKind, STUCK_CHOICES};
+use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKind, QuestionTopic, STUCK_CHOICES};
 use crate::machine::Decision;
 use crate::report::Report;
 
@@ -22,16 +22,16 @@ impl Worker {
             return;
         };
         let (phase, attempt) = (self.phase(), self.brief.as_ref().map_or(0, |b| b.attempt));
-        let stem = format!("{phase}/stuck/{attempt}.{id}#");
-        let count = self.questions.asked.iter().filter(|key| key.starts_with(&stem)).count();
-        let key = format!("{stem}{}", count + 1);
-        let text = format!("{} seems stuck: {signs}", subject(effect));
-        let ask = InboxQuestion {
-            key: key.clone(),
-            kind: QuestionKind::Stuck,
-            question: format!("Phase {phase}, {text}. Wait, stop it and retry, or give up?"),
-            choices: STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect(),
+        let is_same = |topic: &QuestionTopic| match topic {
+            QuestionTopic::Stuck { attempt: of, effect, .. } => *of == attempt && *effect == id,
+            _ => false,
         };
+        let time = self.questions.asked.iter().filter(|key| is_same(key.topic())).count() + 1;
+        let key = QuestionTopic::Stuck { attempt, effect: id, time }.of_phase(phase);
+        let text = format!("{} seems stuck: {signs}", subject(effect));
+        let question = format!("Phase {phase}, {text}. Wait, stop it and retry, or give up?");
+        let ask = InboxQuestion::new(key.clone(), QuestionKind::Stuck, question)
+            .with_choices(STUCK_CHOICES);
         decision.events.push(Event::Stuck { id, key, text: text.clone() });
         decision.events.push(Event::Reported(Report::Asked { ask }));
         decision.effects.push((Self::UNNUMBERED, Effect::NoteStatus { text }));

@@ -1,6 +1,7 @@
 //! Tests of a worker that runs through its stages.
 
 mod briefs;
+mod golden;
 mod parallel_plans;
 
 use super::*;

@@ -15,10 +15,11 @@ use mow_store::project::Project;
 use mow_store::run_files;
 use mow_store::worktree_home::worktrees_lock;
 
-use super::effects::{REPOSITORY_LOCK_WAIT, RepositoryAccess};
-use super::wake_reason::WakeReason;
+use super::effects::RepositoryAccess;
+use super::wake_reason::{QUEUE_MAX, WakeReason};
 use super::{acquire_lead_lock, load_run, user_branch};
 use crate::EngineError;
+use crate::repository_lock::REPOSITORY_LOCK_WAIT;
 use crate::run_context::RunContext;
 
 /// A branch that could not be fast-forwarded to the last run.
@@ -83,7 +84,8 @@ fn retry_fast_forward(
     lead: Lead,
     mut notify: impl FnMut(&str),
 ) -> Result<Option<StaleBranch>, EngineError> {
-    let (sender, messages) = mpsc::channel();
+    // One fast-forward sends at most a few notices, which are read after it.
+    let (sender, messages) = mpsc::sync_channel(QUEUE_MAX);
     let (commits, repository) =
         ([&*lead.target.branch_tip, &*lead.target.tip], RepositoryAccess::new(ctx, sender));
     let full = format!("refs/heads/{}", lead.target.branch);

@@ -27,7 +27,9 @@ use serde_json::Value;
 use super::effects::RepositoryAccess;
 use super::merge_check::{ConflictedMerge, MergeCheck, RESOLVER, has_conflict_markers};
 use crate::EngineError;
+use crate::activity::ActivityStream;
 use crate::agent_config::AgentConfig;
+use crate::link::LocalWorktree;
 use crate::permission::{Permission, check_permission};
 use crate::worker::{check_commands, describe_failure};
 use crate::{agent_job, git_integrity, run_context};
@@ -52,9 +54,13 @@ impl MergeCheck<'_> {
             conflict.files.iter().filter(|file| !has_conflict_markers(conflict.git, file));
         let unmarked: Vec<_> = unmarked.map(|file| file.path.as_str()).collect();
         let (job, began) = (self.job(agent, conflict)?, Instant::now());
-        let mut callbacks = ResolverCallbacks { config: &config, used: Spending::default() };
+        let activity = self.activity(RESOLVER, git);
+        activity.agent_started(&agent.name, &job.log);
+        let used = Spending::default();
+        let mut callbacks = ResolverCallbacks { config: &config, activity: &activity, used };
         let stop = StopSignal::new().map_err(EngineError::io("make a pipe"))?;
         let end = agent::run(agent.kind, &job, &mut callbacks, &stop);
+        activity.agent_ended(&end);
         let mut spent = self.spent.get();
         spent += callbacks.used;
         self.spent.set(spent);
@@ -66,7 +72,7 @@ impl MergeCheck<'_> {
         }
         // An agent that failed may have tampered with the repository, too.
         let tampering = self.detect_tampering(git, &settings)?;
-        let text = match end.map_err(|error| EngineError::Host(error.into()))? {
+        let text = match end? {
             AgentOutcome::Done { text } => text,
             end => {
                 let failed = self.failure_reason(agent, end)?;
@@ -201,7 +207,7 @@ impl MergeCheck<'_> {
     /// root or, if the user's branch is still behind, in the checkout of the merge.
     fn checks_of(&self, phase: &PhaseNumber, git: &Git) -> Result<Vec<String>, EngineError> {
         let own = self.worktree.filter(|_| self.phase == Some(phase));
-        let own = own.map(|worktree| self.ctx.planning_in(worktree));
+        let own = own.map(LocalWorktree::planning);
         let others = [self.ctx.project.planning.clone(), self.ctx.planning_in(git.dir())];
         let all = own.into_iter().chain(others);
         let dirs = all.filter_map(|planning| phase_dirs::find(&planning, &phase.to_string()));
@@ -228,6 +234,7 @@ impl MergeCheck<'_> {
             program: agent.program.clone(),
             args: agent.args.clone(),
             env: agent_job::environment(agent, env),
+            marks: self.marks(),
             prompt: self.prompt(conflict)?,
             model: agent.model.clone(),
             session: AgentSession::New,
@@ -251,7 +258,9 @@ impl MergeCheck<'_> {
             Some(PhaseLookup::ListedOnly { name }) => (name, String::new()),
             _ => (String::new(), String::new()),
         };
-        let planning = self.ctx.planning_in(self.worktree.unwrap_or(conflict.git.dir()));
+        let planning = self
+            .worktree
+            .map_or_else(|| self.ctx.planning_in(conflict.git.dir()), LocalWorktree::planning);
         let dir = phase_dirs::find(&planning, &number).map(|dir| dir.path);
         let cwd = conflict.git.dir().join(self.ctx.below_top());
         let values = PromptValues::default()
@@ -269,17 +278,20 @@ impl MergeCheck<'_> {
 }
 
 fn snapshot(git: &Git) -> Result<String, EngineError> {
-    scratch_worktree::snapshot(git).map_err(|error| EngineError::Host(error.into()))
+    scratch_worktree::snapshot(git).map_err(EngineError::from)
 }
 
 /// Answers the requests of the agent by the rules of the project alone.
 struct ResolverCallbacks<'a> {
     config: &'a Config,
+    /// Shows people what the agent does.
+    activity: &'a ActivityStream,
     used: Spending,
 }
 
 impl AgentCallbacks for ResolverCallbacks<'_> {
     fn on_event(&mut self, event: Event) {
+        self.activity.record_event(&event);
         if let Event::Usage(used) = event {
             self.used += agent_job::money_from_usage(&used);
         }

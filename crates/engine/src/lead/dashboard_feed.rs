@@ -1,9 +1,8 @@
 //! Converts events of a run to entries of the dashboard's event file, in the format of older tools.
 
 use mow_core::inbox::QuestionKind;
-use mow_core::lead::{Event, Status};
-use mow_core::phase::PhaseNumber;
-use mow_core::report::Report;
+use mow_core::lead::Status;
+use mow_core::view::{EventKind, EventView};
 use mow_store::dashboard;
 
 use crate::clock::now_text;
@@ -11,44 +10,36 @@ use crate::clock::now_text;
 /// Returns the dashboard's entry for an event; `None` if the dashboard does not show it.
 ///
 /// With `lean`, only milestones are shown.
-pub(super) fn entry(event: &Event, lean: bool) -> Option<dashboard::Event> {
-    let (kind, phase, detail, is_milestone) = kind_and_detail(event)?;
+pub(super) fn entry(event: &EventView, lean: bool) -> Option<dashboard::Event> {
+    let (kind, is_milestone) = kind(event)?;
+    let detail = match (event.question_kind, kind) {
+        (Some(kind), _) => question_type(kind).to_owned(),
+        (None, "phase_complete") => "merged".to_owned(),
+        (None, _) => event.detail.clone().unwrap_or_default(),
+    };
     (is_milestone || !lean).then(|| dashboard::Event {
         kind: kind.to_owned(),
-        phase: phase.map(|phase| phase.to_string()),
+        phase: event.phase.map(|phase| phase.to_string()),
         detail,
         ts: now_text(),
     })
 }
 
-fn kind_and_detail(event: &Event) -> Option<(&'static str, Option<PhaseNumber>, String, bool)> {
-    match event {
-        Event::Reported { phase, report, .. } => {
-            let (kind, detail, is_milestone) = report_kind_and_detail(report)?;
-            Some((kind, Some(*phase), detail, is_milestone))
+/// Returns the message type of an event, and whether it is a milestone.
+fn kind(event: &EventView) -> Option<(&'static str, bool)> {
+    Some(match (event.kind, event.status) {
+        (EventKind::Stage, _) => ("stage_transition", false),
+        (EventKind::PlanStarted, _) => ("plan_started", false),
+        (EventKind::TaskDone, _) => ("task_complete", false),
+        (EventKind::PlanDone, _) => ("plan_complete", true),
+        (EventKind::PlanBlocked, _) => ("blocker", true),
+        (EventKind::WorkerStopped, _) => ("state_change", true),
+        (EventKind::QuestionAsked, _) => ("input_needed", true),
+        (EventKind::StatusChanged, Some(Status::Failed)) => ("error", true),
+        // A phase that was done before the run has no attempt.
+        (EventKind::StatusChanged, Some(Status::Merged)) if event.attempt > Some(0) => {
+            ("phase_complete", true)
         }
-        Event::StatusChanged { phase, to: Status::Failed, why, .. } => {
-            Some(("error", Some(*phase), why.clone(), true))
-        }
-        Event::StatusChanged { phase, to: Status::Merged, attempt: 1.., .. } => {
-            Some(("phase_complete", Some(*phase), "merged".to_owned(), true))
-        }
-        Event::Asked { item } => {
-            Some(("input_needed", item.phase, question_type(item.ask.kind).to_owned(), true))
-        }
-        _ => None,
-    }
-}
-
-fn report_kind_and_detail(report: &Report) -> Option<(&'static str, String, bool)> {
-    let words = report.sentence().unwrap_or_default();
-    Some(match report {
-        Report::Stage { .. } => ("stage_transition", words, false),
-        Report::PlanStarted { .. } => ("plan_started", words, false),
-        Report::TaskDone { .. } => ("task_complete", words, false),
-        Report::PlanDone { .. } => ("plan_complete", words, true),
-        Report::Blocked { .. } => ("blocker", words, true),
-        Report::Stopped { .. } => ("state_change", words, true),
         _ => return None,
     })
 }

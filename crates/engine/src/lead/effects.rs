@@ -4,43 +4,49 @@
 //! An error is an outcome, never a panic. Changes to the repository are serialised by
 //! [`RepositoryAccess`].
 
-use std::path::PathBuf;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 
 use mow_core::lead::{Effect, Outcome};
 use mow_core::money::AgentSpending;
 use mow_core::phase::PhaseNumber;
+use mow_core::report::Brief;
 use mow_host::git::Git;
-use mow_host::process;
-use mow_store::disk::Lock;
-use mow_store::worktree_home::worktrees_lock;
 
 use super::merge::PhaseMerge;
 use super::merge_preview::{PreviewJob, preview_merges};
 use super::run_ref::RunRef;
 use super::wake_reason::WakeReason;
 use crate::EngineError;
+use crate::link::{LocalLink, LocalWorktree, run_link_effect};
+use crate::repository_lock::RepositoryLock;
 use crate::run_context::RunContext;
-
-/// How long processes may take to end after SIGTERM.
-pub(super) const END_GRACE: Duration = Duration::from_secs(5);
-
-/// How long to wait for another mow process that changes the repository.
-pub(super) const REPOSITORY_LOCK_WAIT: Duration = Duration::from_secs(600);
 
 /// Starts the threads that run effects.
 pub(super) struct EffectRunner {
     ctx: Arc<RunContext>,
-    sender: Sender<WakeReason>,
+    sender: SyncSender<WakeReason>,
     repository: Arc<RepositoryAccess>,
+    link: LocalLink,
 }
 
 impl EffectRunner {
-    pub(super) fn new(ctx: Arc<RunContext>, sender: Sender<WakeReason>) -> Self {
+    pub(super) fn new(
+        ctx: Arc<RunContext>,
+        sender: SyncSender<WakeReason>,
+    ) -> Result<Self, EngineError> {
         let repository = Arc::new(RepositoryAccess::new(&ctx, sender.clone()));
-        Self { ctx, sender, repository }
+        let (lock, wake) = (Arc::clone(&repository.lock), sender.clone());
+        let link = LocalLink::new(Arc::clone(&ctx), lock, move || {
+            // If the queue is full, the loop runs and polls the link anyway.
+            wake.try_send(WakeReason::WorkerChanged).ok();
+        })?;
+        Ok(Self { ctx, sender, repository, link })
+    }
+
+    /// Returns the link to the workers.
+    pub(super) fn link(&self) -> LocalLink {
+        self.link.clone()
     }
 
     /// Starts an effect; its outcome arrives as a [`WakeReason`]. `planning_files` are committed by
@@ -52,9 +58,9 @@ impl EffectRunner {
         planning_files: Vec<(String, Vec<u8>)>,
     ) -> Result<(), EngineError> {
         let (ctx, sender) = (Arc::clone(&self.ctx), self.sender.clone());
-        let repository = Arc::clone(&self.repository);
+        let (repository, mut link) = (Arc::clone(&self.repository), self.link.clone());
         let act = move || {
-            let act = || run_effect(&ctx, &effect, &planning_files, &repository);
+            let mut act = || run_effect((&ctx, &mut link), &effect, &planning_files, &repository);
             let done = match effect {
                 // A merge locks the repository itself, but not while an agent or a check runs.
                 // Preparing a worktree does so, too, but not while its files are checked out.
@@ -75,11 +81,10 @@ impl EffectRunner {
     ///
     /// Errors are ignored: the worktree is made, and errors are reported, when the phase starts.
     pub(super) fn make_worktrees_ahead(&self, phases: Vec<PhaseNumber>, base: String) {
-        let (ctx, repository) = (Arc::clone(&self.ctx), Arc::clone(&self.repository));
+        let link = self.link.clone();
         let act = move || {
             for phase in phases {
-                let act = || super::prepare::make_worktree_ahead(&ctx, &phase, &base);
-                repository.exclusively(act).ok();
+                link.make_worktree_ahead(&phase, &base).ok();
             }
         };
         std::thread::Builder::new().name("mow-ahead".to_owned()).spawn(act).ok();
@@ -98,22 +103,18 @@ impl EffectRunner {
     }
 }
 
-/// Serialises changes to the repository: against other threads of this lead, against leads of other
-/// projects in the repository, and against commands that make worktrees.
+/// Serialises changes to the repository, and reports what happened to it to the main loop.
 pub(super) struct RepositoryAccess {
-    /// Serialises the threads of this process.
-    threads: Mutex<()>,
-    /// The lock file that serialises processes.
-    lock_path: PathBuf,
+    lock: Arc<RepositoryLock>,
     pub(super) run_ref: RunRef,
     /// The main loop, which records notices and spending.
-    sender: Sender<WakeReason>,
+    sender: SyncSender<WakeReason>,
 }
 
 impl RepositoryAccess {
-    pub(super) fn new(ctx: &RunContext, sender: Sender<WakeReason>) -> Self {
-        let (threads, lock_path) = (Mutex::default(), worktrees_lock(&ctx.project));
-        Self { threads, lock_path, run_ref: RunRef::default(), sender }
+    pub(super) fn new(ctx: &RunContext, sender: SyncSender<WakeReason>) -> Self {
+        let lock = Arc::new(RepositoryLock::new(&ctx.project));
+        Self { lock, run_ref: RunRef::default(), sender }
     }
 
     /// Moves the run's ref back if somebody else moved it, and reports that.
@@ -139,32 +140,21 @@ impl RepositoryAccess {
         &self,
         act: impl FnOnce() -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let _threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let _processes = Lock::acquire(&self.lock_path, REPOSITORY_LOCK_WAIT)?;
-        act()
+        self.lock.exclusively(act)
     }
 }
 
 /// Runs an effect to its end.
 fn run_effect(
-    ctx: &RunContext,
+    (ctx, link): (&RunContext, &mut LocalLink),
     effect: &Effect,
     planning_files: &[(String, Vec<u8>)],
     repository: &RepositoryAccess,
 ) -> Result<Outcome, EngineError> {
     match effect {
-        Effect::Prepare { phase, attempt, base, renew } => {
-            super::prepare::prepare(ctx, phase, *attempt, (base, *renew), repository)
-        }
-        Effect::CollectLookahead { phase, through, .. } => {
-            super::look_ahead_files::collect(ctx, phase, *through)
-        }
-        Effect::Start { brief } => super::start_worker::start_worker(ctx, brief, repository),
-        Effect::SendMessage { .. } => Ok(Outcome::Done),
-        Effect::KillWorker { phase, attempt } => {
-            let token = ctx.token(phase, *attempt);
-            process::end_with_token(&token, END_GRACE).map_err(|e| EngineError::Host(e.into()))?;
-            Ok(Outcome::Done)
+        Effect::CollectLookahead { phase, attempt, through } => {
+            let key = (*phase, *attempt).into();
+            super::look_ahead_files::collect(ctx, link, key, *through)
         }
         Effect::Merge { phase, attempt, commit, onto, spent, alone } => {
             let phase = PhaseMerge::new(ctx, phase, *attempt, *spent)?.without_agents(*alone);
@@ -176,5 +166,30 @@ fn run_effect(
         Effect::CommitPlanningFiles { target, commit } => {
             super::merge::commit_final_state(ctx, (target, commit), planning_files, repository)
         }
+        Effect::Prepare { .. }
+        | Effect::Start { .. }
+        | Effect::SendMessage { .. }
+        | Effect::KillWorker { .. } => {
+            if let Effect::Start { brief } = effect {
+                note_start(ctx, brief, repository)?;
+            }
+            run_link_effect(link, effect).unwrap_or(Ok(Outcome::Done))
+        }
     }
+}
+
+/// Records that the run's ref contains no commit of a worker that is about to start.
+///
+/// Only a branch without commits of earlier attempts is certainly not merged yet.
+fn note_start(
+    ctx: &RunContext,
+    brief: &Brief,
+    repository: &RepositoryAccess,
+) -> Result<(), EngineError> {
+    let branch = LocalWorktree::new(ctx, &brief.phase)?.branch().to_owned();
+    let tip = Git::new(ctx.top()).commit_of(&format!("refs/heads/{branch}"))?;
+    if tip.as_ref() == Some(&brief.base) {
+        repository.run_ref.worker_starts(brief.phase, brief.attempt);
+    }
+    Ok(())
 }

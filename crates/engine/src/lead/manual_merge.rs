@@ -16,13 +16,13 @@ use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 
 use super::effects::RepositoryAccess;
-use super::merge::{PhaseMerge, conflicted_files, host_error};
+use super::merge::{PhaseMerge, conflicted_files};
 use super::run_ref::run_ref;
 use super::user_branch::fast_forward_branch;
-use super::wake_reason::WakeReason;
+use super::wake_reason::{QUEUE_MAX, WakeReason};
 use super::{acquire_lead_lock, merge_check, resolve_target};
 use crate::EngineError;
-use crate::run_context::RunContext;
+use crate::run_context::{BY_HAND, RunContext};
 
 /// Which phases to merge, and into which branch.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +86,8 @@ pub fn merge_manually(job: ManualMerge<'_>) -> Result<ManualMergeResult, EngineE
     let _lock = acquire_lead_lock(&project)?;
     let git = Git::new(project.repository.as_ref().map_or(&project.root, |r| &r.top));
     let (target, tip) = resolve_target(&project, &git, job.into)?;
-    let name = format!("by-hand-{}", target.replace('%', "%25").replace('/', "%2F"));
-    let run = RunDir::new(&project.engine_dir.join("by-hand"), &name)?;
+    let name = format!("{BY_HAND}-{}", target.replace('%', "%25").replace('/', "%2F"));
+    let run = RunDir::new(&project.engine_dir.join(BY_HAND), &name)?;
     let ctx = RunContext::at(project, run, job.exe);
     let mut result =
         ManualMergeResult { target, phases: Vec::new(), refused: None, spent: Vec::new() };
@@ -96,18 +96,22 @@ pub fn merge_manually(job: ManualMerge<'_>) -> Result<ManualMergeResult, EngineE
         return Ok(result);
     }
     set_run_ref(&ctx, &git, &tip)?;
-    let (sender, messages) = mpsc::channel();
+    // One merge sends a few messages. They are taken out before the next merge, because nobody
+    // else reads them.
+    let (sender, messages) = mpsc::sync_channel(QUEUE_MAX);
     let repository = RepositoryAccess::new(&ctx, sender);
     for number in job.phases {
-        let branch = ctx.worktree(number)?.branch;
+        let phase = phase_merge(&ctx, number)?;
+        let branch = phase.worktree.branch().to_owned();
         let head = branch_head(&git, &branch)?;
         let before = git.commit_of(&run_ref(&ctx))?;
         let was_merged = before.is_some_and(|tip| git.is_ancestor(&head, &tip).unwrap_or(false));
-        let outcome = phase_merge(&ctx, number)?.merge(&head, (None, None), &repository)?;
+        let outcome = phase.merge(&head, (None, None), &repository)?;
         result.phases.push((*number, branch, manual_outcome(outcome, was_merged)));
+        result.spent.extend(messages.try_iter().filter_map(spending_of));
     }
     fast_forward_target(&ctx, &git, &mut result, &repository)?;
-    result.spent = messages.try_iter().filter_map(spending_of).collect();
+    result.spent.extend(messages.try_iter().filter_map(spending_of));
     Ok(result)
 }
 
@@ -154,7 +158,7 @@ fn set_run_ref(ctx: &RunContext, git: &Git, tip: &str) -> Result<(), EngineError
             return Ok(());
         }
         if !git.is_ancestor(old, tip)? {
-            rescue::keep_commit(git, ctx.run.run(), old).map_err(host_error)?;
+            rescue::keep_commit(git, ctx.run.run(), old)?;
         }
     }
     let from = old.unwrap_or_default();
@@ -203,12 +207,12 @@ fn dry_run(
 ) -> Result<(), EngineError> {
     let mut onto = tip.to_owned();
     for number in phases {
-        let head = branch_head(git, &ctx.worktree(number)?.branch)?;
         let phase = phase_merge(ctx, number)?;
+        let head = branch_head(git, phase.worktree.branch())?;
         let mut job = phase.job(git, &head)?;
         // The message has no trailers, so earlier merges are known by their commits alone.
         (job.run_ref, job.message) = (onto.clone(), format!("Merge phase {number}"));
-        let outcome = match host_merge::compute(git, &job).map_err(host_error)? {
+        let outcome = match host_merge::compute(git, &job)? {
             MergeComputation::Ready(ready) => {
                 onto = host_merge::trial_commit(git, &ready)?;
                 let left = ready.left_out.join(", ");
@@ -221,7 +225,7 @@ fn dry_run(
             }
             MergeComputation::Final(_) => ManualMergeOutcome::AlreadyMerged,
         };
-        result.phases.push((*number, phase.worktree.branch.clone(), outcome));
+        result.phases.push((*number, phase.worktree.branch().to_owned(), outcome));
     }
     Ok(())
 }

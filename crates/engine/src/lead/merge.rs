@@ -9,26 +9,21 @@ use mow_core::lead::{ConflictedFile, Outcome};
 use mow_core::money::Spending;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::with_trailers;
-use mow_host::fast_forward::shell_quote;
 use mow_host::git::Git;
-use mow_host::in_progress::is_merging;
 use mow_host::merge::{
     self, Conflict, KnownChanges, MergeComputation, MergeJob, MergeOutcome, OverlayCommit,
     ReadyMerge,
 };
-use mow_host::{rescue, submodules};
-use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::{phase_dirs, planning_copy};
-use serde_json::json;
+use mow_host::shell_words;
+use mow_store::disk;
 
 use super::completion_proof::{self, CompletionReport, VerifiedPhase};
 use super::effects::RepositoryAccess;
 use super::merge_check::MergeCheck;
-use super::prepare::{change_manifest, is_newer, release_claim};
 use super::run_ref::run_ref;
 use crate::EngineError;
-use crate::clock::now_text;
-use crate::run_context::{PhaseWorktree, RunContext};
+use crate::link::LocalWorktree;
+use crate::run_context::RunContext;
 
 /// How often a merge is repeated because somebody moved the run's ref.
 const TRIES_MAX: usize = 5;
@@ -40,7 +35,7 @@ pub(super) struct PhaseMerge<'a> {
     ctx: &'a RunContext,
     number: &'a PhaseNumber,
     attempt: u32,
-    pub(super) worktree: PhaseWorktree,
+    pub(super) worktree: LocalWorktree<'a>,
     /// What the phase has cost so far; an agent that resolves conflicts adds to it.
     spent: Cell<Spending>,
     /// Whether no agent may be started to resolve conflicts.
@@ -56,13 +51,13 @@ pub(super) fn merge(
     let PhaseMerge { ctx, number, attempt, worktree, .. } = phase;
     let git = Git::new(ctx.top());
     failpoint::reach("merge.begun");
-    let tip = git.commit_of(&format!("refs/heads/{}", worktree.branch))?;
+    let tip = git.commit_of(&format!("refs/heads/{}", worktree.branch()))?;
     let reported = CompletionReport {
         phase: number,
         attempt: *attempt,
         commit,
         onto,
-        branch: &worktree.branch,
+        branch: worktree.branch(),
     };
     let VerifiedPhase { commit, touched } =
         match completion_proof::verify(ctx, &git, &reported, tip.as_deref())? {
@@ -86,7 +81,7 @@ impl<'a> PhaseMerge<'a> {
         attempt: u32,
         spent: Spending,
     ) -> Result<Self, EngineError> {
-        let (worktree, spent) = (ctx.worktree(number)?, Cell::new(spent));
+        let (worktree, spent) = (LocalWorktree::new(ctx, number)?, Cell::new(spent));
         Ok(Self { ctx, number, attempt, worktree, spent, no_agents: false })
     }
 
@@ -112,7 +107,8 @@ impl<'a> PhaseMerge<'a> {
         for _ in 0..TRIES_MAX {
             let planned = repository.exclusively(|| {
                 onto.map_or(Ok(()), |onto| repository.restore_run_ref(self.ctx, &git, onto))?;
-                merge::compute_with_known_changes(&git, &job, known.as_ref()).map_err(host_error)
+                merge::compute_with_known_changes(&git, &job, known.as_ref())
+                    .map_err(EngineError::from)
             })?;
             let ready = match planned {
                 MergeComputation::Ready(ready) => ready,
@@ -137,14 +133,13 @@ impl<'a> PhaseMerge<'a> {
                 }
                 MergeComputation::Final(_) => continue,
             };
-            let sealed = merge::create_commit(&git, &job, &ready).map_err(host_error)?;
+            let sealed = merge::create_commit(&git, &job, &ready)?;
             if let Some(reason) = self.verify_tree(&sealed, &ready.tree)? {
                 return Ok(Outcome::Failed { reason });
             }
             let swap = || {
                 let note = self.rescue_left_out(&git, &ready, &sealed)?;
-                let is_landed =
-                    merge::move_target(&git, &job, &ready, &sealed).map_err(host_error)?;
+                let is_landed = merge::move_target(&git, &job, &ready, &sealed)?;
                 Ok(is_landed.then_some(note))
             };
             let moves = (&*ready.ours, &*sealed);
@@ -160,7 +155,7 @@ impl<'a> PhaseMerge<'a> {
 
     pub(super) fn job(&self, git: &Git, commit: &str) -> Result<MergeJob, EngineError> {
         // A person who resolves a conflict does so on the branch of the phase.
-        let head = git.commit_of(&format!("refs/heads/{}", self.worktree.branch))?;
+        let head = git.commit_of(&format!("refs/heads/{}", self.worktree.branch()))?;
         let commit = match &head {
             Some(head) if git.is_ancestor(commit, head)? => head,
             _ => commit,
@@ -172,8 +167,7 @@ impl<'a> PhaseMerge<'a> {
     pub(super) fn job_at(&self, commit: &str) -> MergeJob {
         let ctx = self.ctx;
         let planning = ctx.project.planning_below_top();
-        let dir = phase_dirs::find(&ctx.planning_in(&self.worktree.path), &self.number.to_string());
-        let own = dir.map(|dir| format!("{planning}/phases/{}", dir.name));
+        let own = self.worktree.phase_dir_name().map(|dir| format!("{planning}/phases/{dir}"));
         let (number, attempt) = (self.number.to_string(), self.attempt.to_string());
         let trailers =
             [("Mow-Phase", &*number), ("Mow-Attempt", &*attempt), ("Mow-Run", ctx.run.run())];
@@ -190,8 +184,8 @@ impl<'a> PhaseMerge<'a> {
 
     fn merge_check(&self) -> MergeCheck<'_> {
         let Self { ctx, number, attempt, worktree, spent, no_agents } = self;
-        let (phase, path) = (Some(*number), Some(worktree.path.as_path()));
-        MergeCheck { ctx, phase, attempt: *attempt, worktree: path, spent, no_agents: *no_agents }
+        let (phase, attempt, no_agents) = (Some(*number), *attempt, *no_agents);
+        MergeCheck { ctx, phase, attempt, worktree: Some(worktree), spent, no_agents }
     }
 
     /// Lets the conflict resolver resolve conflicts, if one is configured; else explains how a
@@ -216,11 +210,11 @@ impl<'a> PhaseMerge<'a> {
 
     /// Explains how a person resolves conflicts with a target in the worktree of the phase.
     pub(super) fn resolution_hint(&self, target: &str, files: &[Conflict]) -> String {
-        let at = format!("git -C {}", shell_quote(&self.worktree.path.to_string_lossy()));
-        let step = if is_merging(&self.worktree.path) {
+        let at = format!("git -C {}", shell_words::quote(&self.worktree.path().to_string_lossy()));
+        let step = if self.worktree.is_merging() {
             format!("to resolve them, finish the merge that is in progress there: {at} commit")
         } else {
-            format!("to resolve them: {at} merge {}", shell_quote(target))
+            format!("to resolve them: {at} merge {}", shell_words::quote(target))
         };
         let mut remedies: Vec<_> = files.iter().map(|file| file.kind.remedy()).collect();
         remedies.sort_unstable();
@@ -246,19 +240,18 @@ impl<'a> PhaseMerge<'a> {
         ready: &ReadyMerge,
         sealed: &str,
     ) -> Result<String, EngineError> {
-        let branch = &self.worktree.branch;
+        let branch = self.worktree.branch();
         let left = &ready.left_out;
-        let kept =
-            merge::keep_left_out(git, (branch, &ready.theirs), sealed, left).map_err(host_error)?;
+        let kept = merge::keep_left_out(git, (branch, &ready.theirs), sealed, left)?;
         let mut notes = Vec::new();
         if let Some(kept) = kept {
             let name = kept.short_name();
             let left = left.join(", ");
             notes.push(format!("left out of the merge: {left} (mow rescue restore {name})"));
         }
-        let bare = submodules::rescue_commits(git, &self.worktree.path, branch)?;
+        let bare = self.worktree.rescue_submodule_commits(git)?;
         if !bare.is_empty() {
-            let (bare, path) = (bare.join(", "), self.worktree.path.display());
+            let (bare, path) = (bare.join(", "), self.worktree.path().display());
             notes.push(format!("only {path} has the commits of the submodules {bare}"));
         }
         Ok(notes.join("; "))
@@ -266,24 +259,14 @@ impl<'a> PhaseMerge<'a> {
 
     /// Completes the merge: copies the phase documents, updates the manifest, releases the claim.
     pub(super) fn finish(&self, commit: &str) -> Result<(), EngineError> {
-        copy_documents_to_root(self.ctx, self.number, &self.worktree)?;
+        self.worktree.copy_documents_to_root()?;
         failpoint::reach("merge.papers.brought");
-        let fields = [
-            ("merged", json!(true)),
-            ("merged_at", json!(now_text())),
-            ("last_commit", json!(commit)),
-            ("status", json!("merged")),
-        ];
-        change_manifest(&self.worktree, &fields)?;
+        self.worktree.mark_merged(commit)?;
         failpoint::reach("merge.noted");
-        release_claim(self.ctx, self.number)?;
+        self.worktree.release_claim()?;
         failpoint::reach("merge.ended");
         Ok(())
     }
-}
-
-pub(super) fn host_error<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
-    EngineError::Host(error.into())
 }
 
 pub(super) fn conflicted_files(files: &[Conflict]) -> Vec<ConflictedFile> {
@@ -292,42 +275,6 @@ pub(super) fn conflicted_files(files: &[Conflict]) -> Vec<ConflictedFile> {
         kind: file.kind.description().to_owned(),
     };
     files.iter().map(clash).collect()
-}
-
-/// Copies the phase's planning files to the main root, if they are not committed.
-///
-/// A file in the root that is newer than the phase's is kept under a rescue ref before it is
-/// replaced.
-fn copy_documents_to_root(
-    ctx: &RunContext,
-    phase: &PhaseNumber,
-    worktree: &PhaseWorktree,
-) -> Result<(), EngineError> {
-    if ctx.commits_docs()? {
-        return Ok(());
-    }
-    let Some(dir) = phase_dirs::find(&ctx.planning_in(&worktree.path), &phase.to_string()) else {
-        return Ok(());
-    };
-    let target = ctx.project.planning.join("phases").join(&dir.name);
-    let below = ctx.below_top().join(".planning/phases").join(&dir.name);
-    let writer = Writer::open(&ctx.project, WAIT_DEFAULT)?;
-    writer.create_dir(&target)?;
-    let files = planning_copy::differing_files(&dir.path, &target)?;
-    let mut replaced = Vec::new();
-    for file in files.iter().filter(|file| is_newer(&target.join(file), &dir.path.join(file))) {
-        let bytes = disk::read(&target.join(file))?;
-        replaced.extend(bytes.map(|bytes| (below.join(file).display().to_string(), bytes)));
-    }
-    rescue::keep_files(&Git::new(ctx.top()), &worktree.branch, &replaced).map_err(host_error)?;
-    for file in files {
-        if let Some(parent) = target.join(&file).parent() {
-            writer.create_dir(parent)?;
-        }
-        writer.copy(&dir.path.join(&file), &target.join(&file))?;
-        failpoint::reach("merge.paper.copied");
-    }
-    Ok(())
 }
 
 /// Returns whether the planning files in the main root belong to a branch: the branch is checked
@@ -375,13 +322,10 @@ pub(super) fn commit_final_state(
         (planning.join(file).display().to_string(), bytes.clone())
     };
     let overlay: Vec<_> = planning_files.iter().map(named).collect();
-    let OverlayCommit { ours, commit } =
-        merge::commit_overlay(&git, &name, &overlay, &message).map_err(host_error)?;
+    let OverlayCommit { ours, commit } = merge::commit_overlay(&git, &name, &overlay, &message)?;
     if ours != commit {
         let moves = (&*ours, &*commit);
-        let swap = || {
-            Ok(merge::move_target_to_overlay(&git, &name, moves).map_err(host_error)?.then_some(()))
-        };
+        let swap = || Ok(merge::move_target_to_overlay(&git, &name, moves)?.then_some(()));
         repository.run_ref.advance(ctx, moves, swap)?.ok_or_else(|| {
             let again = format!("mow run closes {} once more", ctx.run.run());
             EngineError::refused(format!("{name} was moved by somebody else"), again)

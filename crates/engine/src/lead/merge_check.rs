@@ -5,24 +5,27 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mow_core::money::Spending;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
+use mow_host::launch::AttemptMarks;
 use mow_host::merge::{self, Conflict, MergeJob, ReadyMerge};
-use mow_host::process::{self, TOKEN_VARIABLE};
+use mow_host::process;
 use mow_host::shell::{self, ShellJob};
 use mow_host::stop_signal::StopSignal;
 use mow_host::tamper_detection::files_match_tree;
 use mow_host::{empty_dirs, rescue, scratch_worktree};
 use mow_store::disk;
 
-use super::effects::{END_GRACE, RepositoryAccess};
+use super::effects::RepositoryAccess;
 use crate::EngineError;
+use crate::activity::{self, ActivityStream, ActivityWriter, CHECK_ROLE};
 use crate::agent_config::{self, AgentConfig};
 use crate::agent_job;
+use crate::link::LocalWorktree;
 use crate::run_context::{self, RunContext};
 use crate::worker::describe_failure;
 
@@ -32,6 +35,8 @@ const DIRECTORY: &str = "merge";
 pub(super) const RESOLVER: &str = "conflict-resolver";
 /// The time limit of a command if `multi_phase.worker_timeout_min` is not set.
 const WALL_DEFAULT: Duration = Duration::from_secs(60 * 60);
+/// How long processes of an earlier check may take to end after SIGTERM.
+const END_GRACE: Duration = Duration::from_secs(5);
 /// How many lines of a command's output go into the reason of a failure.
 const OUTPUT_LINES: usize = 12;
 
@@ -41,7 +46,7 @@ pub(super) struct MergeCheck<'a> {
     pub(super) phase: Option<&'a PhaseNumber>,
     pub(super) attempt: u32,
     /// The worktree of the phase; `None` when commits of people are merged.
-    pub(super) worktree: Option<&'a Path>,
+    pub(super) worktree: Option<&'a LocalWorktree<'a>>,
     /// What the phase has cost so far; an agent that resolves conflicts adds to it.
     pub(super) spent: &'a Cell<Spending>,
     /// Whether no agent may be started to resolve conflicts.
@@ -107,9 +112,10 @@ impl MergeCheck<'_> {
         tree: &str,
     ) -> Result<shell::ShellResult, EngineError> {
         self.end_leftover_processes()?;
-        let git = match self.worktree.map(Git::at_top) {
-            Some(own) if contains_exactly(&own, tree)? => own,
-            _ => self.check_out(commit)?,
+        let own = self.worktree.map(|worktree| worktree.with_tree(tree)).transpose()?.flatten();
+        let git = match own {
+            Some(own) => own,
+            None => self.check_out(commit)?,
         };
         // Empty directories are not part of a commit, so the command must not see them.
         let planning = self.ctx.project.planning_below_top();
@@ -159,7 +165,7 @@ impl MergeCheck<'_> {
             return self.rescue_unresolved(&git, &problem);
         }
         let ready = merge::from_resolved_tree(&root, job, &ours, &tree);
-        Ok(Ok(ready.map_err(|error| EngineError::Host(error.into()))?))
+        Ok(Ok(ready?))
     }
 
     fn resolve_by_command(
@@ -184,8 +190,7 @@ impl MergeCheck<'_> {
     ) -> Result<Result<ReadyMerge, String>, EngineError> {
         let name =
             self.phase.map_or("merge".to_owned(), |phase| format!("phase-{}", phase.padded()));
-        let kept =
-            rescue::rescue_uncommitted(git, &name).map_err(|e| EngineError::Host(e.into()))?;
+        let kept = rescue::rescue_uncommitted(git, &name)?;
         let kept = kept.map_or(String::new(), |kept| {
             let name = kept.short_name();
             format!("; what it did is kept: mow rescue restore {name}")
@@ -196,13 +201,12 @@ impl MergeCheck<'_> {
     /// Ends processes of an earlier check that a killed lead left running.
     fn end_leftover_processes(&self) -> Result<(), EngineError> {
         let ended = process::end_with_token(&self.token(), END_GRACE);
-        ended.map(drop).map_err(|error| EngineError::Host(error.into()))
+        ended.map(drop).map_err(EngineError::from)
     }
 
     fn check_out(&self, commit: &str) -> Result<Git, EngineError> {
         let path = checkout_path(self.ctx)?;
-        scratch_worktree::check_out(self.ctx.top(), &path, commit)
-            .map_err(|error| EngineError::Host(error.into()))
+        scratch_worktree::check_out(self.ctx.top(), &path, commit).map_err(EngineError::from)
     }
 
     pub(super) fn run(
@@ -220,6 +224,7 @@ impl MergeCheck<'_> {
             program: "sh".to_owned(),
             cwd,
             env: own.chain(more).collect(),
+            marks: Some(self.marks()),
             log: self.log(label),
             timeout: Some(self.wall_max()?),
             // The time limit ends the command; no person is asked.
@@ -228,7 +233,18 @@ impl MergeCheck<'_> {
         };
         self.ctx.run.create()?;
         let stop = StopSignal::new().map_err(EngineError::io("make a pipe"))?;
-        shell::run(&job, &stop, &mut |_| {}).map_err(|error| EngineError::Host(error.into()))
+        let role = if label == RESOLVER { RESOLVER } else { CHECK_ROLE };
+        let stream = self.activity(role, git);
+        activity::run_shell(&job, &stop, &mut |_| {}, &stream).map_err(EngineError::from)
+    }
+
+    /// Returns the stream that shows people what a command or an agent does for this merge.
+    ///
+    /// It belongs to the attempt that is merged. A merge outside of a run has none.
+    pub(super) fn activity(&self, role: &str, git: &Git) -> ActivityStream {
+        let phase = self.phase.filter(|_| self.attempt > 0);
+        let writer = phase.map(|phase| ActivityWriter::new(&self.ctx.run, phase, self.attempt));
+        writer.unwrap_or_default().stream(role, None).within(git.dir())
     }
 
     fn agent_refusal(&self) -> Result<Option<String>, EngineError> {
@@ -261,17 +277,18 @@ impl MergeCheck<'_> {
     /// Returns the environment variables for a command or an agent in the checkout.
     pub(super) fn environment(&self, git: &Git) -> Vec<(String, String)> {
         let planning = git.dir().join(self.ctx.below_top()).join(".planning");
-        let mut all = vec![
-            (TOKEN_VARIABLE, self.token()),
-            // Commands of mow must treat the caller as a worker, not as a person.
-            ("MOW_ROLE", "worker".to_owned()),
-            ("MOW_RUN", self.ctx.run.run().to_owned()),
-            ("MOW_ATTEMPT", self.attempt.to_string()),
-            ("MOW_WORKTREE", git.dir().display().to_string()),
-            ("MOW_PLANNING", planning.display().to_string()),
-        ];
-        all.extend(self.phase.map(|phase| ("MOW_PHASE", phase.to_string())));
-        all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let all = [("MOW_WORKTREE", git.dir()), ("MOW_PLANNING", &planning)];
+        all.map(|(name, path)| (name.to_owned(), path.display().to_string())).to_vec()
+    }
+
+    /// Returns the marks of all processes of a check.
+    pub(super) fn marks(&self) -> AttemptMarks {
+        AttemptMarks {
+            token: self.token(),
+            run: self.ctx.run.run().to_owned(),
+            phase: self.phase.map(ToString::to_string),
+            attempt: self.attempt,
+        }
     }
 
     pub(super) fn log(&self, label: &str) -> PathBuf {
@@ -303,15 +320,6 @@ fn setting(ctx: &RunContext, key: &str) -> Result<Option<String>, EngineError> {
     let config = ctx.config()?;
     let value = config.value(key).and_then(|value| value.as_str().map(str::to_owned));
     Ok(value.filter(|command| !command.trim().is_empty()))
-}
-
-/// Returns whether a worktree contains exactly this tree, apart from ignored files.
-///
-/// The files are compared, too, since an agent may have changed the index.
-fn contains_exactly(worktree: &Git, tree: &str) -> Result<bool, EngineError> {
-    let own = worktree.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?;
-    let is_its_own = own.success && own.text() == tree && !worktree.is_dirty(true)?;
-    Ok(is_its_own && files_match_tree(worktree, tree, "")?)
 }
 
 /// Resolves conflicts in planning files by taking the version of their owner: the phase for its own

@@ -12,7 +12,7 @@ use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_host::merge;
 
-use super::merge::{PhaseMerge, conflicted_files, host_error};
+use super::merge::{PhaseMerge, conflicted_files};
 use crate::EngineError;
 use crate::run_context::RunContext;
 
@@ -79,7 +79,7 @@ pub(super) fn preview_merges(
         let phase = PhaseMerge::new(ctx, &number, attempt, Spending::default())?;
         let mut job = phase.job_at(&commit);
         job.run_ref.clone_from(&onto);
-        let files = match merge::try_merge(&git, &job).map_err(host_error)? {
+        let files = match merge::try_merge(&git, &job)? {
             Ok(next) => {
                 onto = next;
                 before.push((number, commit));
@@ -90,7 +90,7 @@ pub(super) fn preview_merges(
         let mut with = Vec::new();
         for (other, commit) in &before {
             job.run_ref.clone_from(commit);
-            if merge::try_merge(&git, &job).map_err(host_error)?.is_err() {
+            if merge::try_merge(&git, &job)?.is_err() {
                 with.push(format!("phase {other}"));
             }
         }

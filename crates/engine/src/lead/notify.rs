@@ -66,6 +66,8 @@ impl Notifier {
             program: "sh".to_owned(),
             cwd: ctx.project.root.clone(),
             env: environment(ctx, item, config),
+            // The command acts for the person who wrote it into the settings; it may answer.
+            marks: None,
             log: ctx.run.path().join("logs").join(format!("notify-{}.log", item.id)),
             timeout: Some(WALL_MAX),
             stuck_after: None,

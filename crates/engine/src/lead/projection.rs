@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mow_core::lead::{Lead, PhaseState, Status};
+use mow_core::lead::Status;
 use mow_core::phase::PhaseNumber;
 use mow_core::stage::Stage;
+use mow_core::view::{PhaseView, RunView};
 use mow_store::disk::{self, AppendOptions, LineLimit, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{self, PhaseDirs, PhaseFileKind};
 use mow_store::roadmap::edit::{self, RoadmapProgress};
@@ -48,15 +49,15 @@ pub(super) struct PhaseRow {
 }
 
 impl PhaseRow {
-    /// Copies the state of a phase.
-    pub(super) fn of(lead: &Lead, phase: &PhaseState) -> Self {
+    /// Returns the row of a phase.
+    pub(super) fn of(phase: &PhaseView) -> Self {
         Self {
-            number: phase.spec.number,
-            name: phase.spec.name.clone(),
+            number: phase.number,
+            name: phase.name.clone(),
             status: phase.status,
             attempt: phase.attempt,
-            plans: phase.plans,
-            text: row_text(lead, phase),
+            plans: (phase.plans_done, phase.plans),
+            text: row_text(phase),
         }
     }
 }
@@ -147,8 +148,8 @@ impl Projection {
     }
 
     /// Edits files of a commit, by name and content, so that they show the whole run.
-    pub(super) fn render_files(&self, lead: &Lead, files: &mut [(String, Vec<u8>)]) {
-        let all: Vec<_> = lead.phases.values().map(|phase| PhaseRow::of(lead, phase)).collect();
+    pub(super) fn render_files(&self, run: &RunView, files: &mut [(String, Vec<u8>)]) {
+        let all: Vec<_> = run.phases.iter().map(PhaseRow::of).collect();
         let all: Vec<_> = all.iter().collect();
         // These files do not have the rows that were written to the main root.
         let blank = Self::new(Arc::clone(&self.ctx));
@@ -162,7 +163,7 @@ impl Projection {
                 "REQUIREMENTS.md" => *bytes = requirements::mark_complete(bytes, &done).0,
                 "STATE.md" => {
                     *bytes = blank.render_state(bytes, &roadmap, &all);
-                    *bytes = self.render_progress(bytes, lead).unwrap_or_else(|| bytes.clone());
+                    *bytes = self.render_progress(bytes, run).unwrap_or_else(|| bytes.clone());
                 }
                 _ => {}
             }
@@ -228,20 +229,20 @@ impl Projection {
     }
 
     /// Writes the number of done plans into the progress line of STATE.md.
-    pub(super) fn write_progress(&self, lead: &Lead) -> Result<(), EngineError> {
+    pub(super) fn write_progress(&self, run: &RunView) -> Result<(), EngineError> {
         let path = self.ctx.project.planning.join("STATE.md");
         disk::update(&self.ctx.project, &path, |old| {
-            Ok::<_, EngineError>(old.and_then(|old| self.render_progress(old, lead)))
+            Ok::<_, EngineError>(old.and_then(|old| self.render_progress(old, run)))
         })?;
         failpoint::reach("projection.progress");
         Ok(())
     }
 
-    fn render_progress(&self, state: &[u8], lead: &Lead) -> Option<Vec<u8>> {
+    fn render_progress(&self, state: &[u8], run: &RunView) -> Option<Vec<u8>> {
         let mut progress = advance::PlanCompletion { completed: 0, total: 0 };
         for dir in PhaseDirs::load(&self.ctx.project.planning).iter() {
             let plans = dir.count(PhaseFileKind::Plan);
-            let phase = dir.number.and_then(|number| lead.phases.get(&number));
+            let phase = dir.number.and_then(|number| run.phase(number));
             let merged = phase.is_some_and(|phase| phase.status == Status::Merged);
             let done = dir.count(PhaseFileKind::Summary).min(plans);
             progress.total += plans;
@@ -312,18 +313,14 @@ fn progress<'a>(row: &'a PhaseRow, today: &'a str) -> RoadmapProgress<'a> {
     }
 }
 
-fn row_text(lead: &Lead, phase: &PhaseState) -> RowText {
+/// Returns the texts of a row, in the words that older tools know.
+fn row_text(phase: &PhaseView) -> RowText {
     let status = match phase.status {
         Status::Waiting => {
-            let open: Vec<_> = phase
-                .spec
-                .depends_on
-                .iter()
-                .filter(|number| {
-                    lead.phases.get(number).is_some_and(|other| other.status != Status::Merged)
-                })
-                .map(ToString::to_string)
-                .collect();
+            let mut open: Vec<_> = phase.open_dependencies().map(|n| n.to_string()).collect();
+            if phase.waits_for_left_out > 0 {
+                open.push(format!("{} more", phase.waits_for_left_out));
+            }
             if open.is_empty() {
                 "not started".to_owned()
             } else {
@@ -345,9 +342,9 @@ fn row_text(lead: &Lead, phase: &PhaseState) -> RowText {
         status => status.name().to_owned(),
     };
     let worker = if phase.status.holds_slot() {
-        format!("phase-{}-worker", phase.spec.number.padded())
+        format!("phase-{}-worker", phase.number.padded())
     } else {
         "--".to_owned()
     };
-    RowText { status, worker, plans: format!("{}/{}", phase.plans.0, phase.plans.1) }
+    RowText { status, worker, plans: format!("{}/{}", phase.plans_done, phase.plans) }
 }

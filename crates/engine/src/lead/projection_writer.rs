@@ -5,12 +5,13 @@
 //! that needs the files as they are calls [`ProjectionWriter::write_remaining`], which waits first.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use mow_core::lead::{Event, Lead};
+use mow_core::lead::Lead;
 use mow_core::phase::PhaseNumber;
+use mow_core::view::{EventView, PhaseView, RunFacts, RunView};
 use mow_store::dashboard;
 
 use super::dashboard_feed;
@@ -53,7 +54,7 @@ struct RunningWrite {
 /// Schedules the writes, and collects what is not written yet.
 pub(super) struct ProjectionWriter {
     ctx: Arc<RunContext>,
-    sender: Sender<WakeReason>,
+    sender: SyncSender<WakeReason>,
     projection: Arc<Mutex<Projection>>,
     running: Option<RunningWrite>,
     /// The earliest time of the next write, in milliseconds since 1970.
@@ -66,7 +67,7 @@ pub(super) struct ProjectionWriter {
 }
 
 impl ProjectionWriter {
-    pub(super) fn new(ctx: Arc<RunContext>, sender: Sender<WakeReason>) -> Self {
+    pub(super) fn new(ctx: Arc<RunContext>, sender: SyncSender<WakeReason>) -> Self {
         Self {
             projection: Arc::new(Mutex::new(Projection::new(Arc::clone(&ctx)))),
             ctx,
@@ -88,8 +89,8 @@ impl ProjectionWriter {
     }
 
     /// Adds what changed, to be written later.
-    pub(super) fn add_events(&mut self, events: &[Event]) {
-        self.dirty.extend(events.iter().filter_map(Event::phase));
+    pub(super) fn add_events(&mut self, events: &[EventView]) {
+        self.dirty.extend(events.iter().filter_map(|event| event.phase));
         self.events
             .extend(events.iter().filter_map(|event| dashboard_feed::entry(event, self.lean)));
         let surplus = self.events.len().saturating_sub(dashboard::EVENTS_KEPT);
@@ -99,6 +100,11 @@ impl ProjectionWriter {
     /// Returns when the next write is due; `None` while one runs, since its end wakes the loop.
     pub(super) fn deadline(&self) -> Option<u64> {
         (self.running.is_none() && !self.dirty.is_empty()).then_some(self.next_at)
+    }
+
+    /// Returns whether a write has ended that [`Self::wait`] was not called for.
+    pub(super) fn has_finished(&self) -> bool {
+        self.running.as_ref().is_some_and(|write| write.thread.is_finished())
     }
 
     /// Starts a write if one is due.
@@ -111,7 +117,9 @@ impl ProjectionWriter {
         let (projection, sender) = (Arc::clone(&self.projection), self.sender.clone());
         let write = move || {
             let written = job.write(&projection);
-            sender.send(WakeReason::ProjectionWritten).ok();
+            // The loop may wait for this thread, so this thread must not wait for the loop. If the
+            // queue is full, the loop sees by itself that this thread has ended.
+            sender.try_send(WakeReason::ProjectionWritten).ok();
             written
         };
         match thread::Builder::new().name("mow-draw".to_owned()).spawn(write) {
@@ -124,8 +132,9 @@ impl ProjectionWriter {
     /// Takes what is not written yet.
     fn take_job(&mut self, lead: &Lead) -> (BTreeSet<PhaseNumber>, ProjectionJob) {
         let phases = std::mem::take(&mut self.dirty);
-        let states = phases.iter().filter_map(|number| lead.phases.get(number));
-        let rows = states.map(|state| PhaseRow::of(lead, state)).collect();
+        let facts = RunFacts::default();
+        let views = phases.iter().filter_map(|number| PhaseView::of(lead, *number, &facts));
+        let rows = views.map(|view| PhaseRow::of(&view)).collect();
         let events = self.events.drain(..).collect();
         (phases, ProjectionJob { target: lead.target.branch.clone(), rows, events })
     }
@@ -164,17 +173,22 @@ impl ProjectionWriter {
         if merge::owns_root_files(&self.ctx, target)? {
             self.dirty.extend(lead.phases.keys());
             let written = self.write_remaining(lead, now);
-            let written = written.and_then(|()| self.projection().write_progress(lead));
+            let written = written.and_then(|()| self.projection().write_progress(&view(lead)));
             failpoint::reach("close.drawn");
             return Ok((merge::load_shared_files(&self.ctx, None)?, written));
         }
         let written = self.wait(now);
         let mut files = merge::load_shared_files(&self.ctx, Some(commit))?;
-        self.projection().render_files(lead, &mut files);
+        self.projection().render_files(&view(lead), &mut files);
         Ok((files, written))
     }
 
     fn projection(&self) -> std::sync::MutexGuard<'_, Projection> {
         self.projection.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the view of the run; the planning files show no times and no processes.
+fn view(lead: &Lead) -> RunView {
+    RunView::of(lead, &RunFacts::default())
 }

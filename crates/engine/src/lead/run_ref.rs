@@ -18,7 +18,6 @@ use mow_host::git::Git;
 use mow_host::rescue;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 
-use super::merge::host_error;
 use crate::EngineError;
 use crate::run_context::RunContext;
 
@@ -157,7 +156,7 @@ fn move_back(
     (at, wanted): (&str, &str),
 ) -> Result<String, EngineError> {
     let name = run_ref(ctx);
-    let kept = rescue::keep_commit(git, ctx.run.run(), at).map_err(host_error)?;
+    let kept = rescue::keep_commit(git, ctx.run.run(), at)?;
     failpoint::reach("run.ref.kept");
     git.run(&["update-ref", "-m", "mow: moved back", &name, wanted, at])?;
     failpoint::reach("run.ref.moved_back");

@@ -12,7 +12,7 @@ use mow_host::merge::{self, MergeComputation, MergeJob, MergeOutcome};
 use mow_store::planning_merge;
 
 use super::effects::RepositoryAccess;
-use super::merge::{conflicted_files, host_error};
+use super::merge::conflicted_files;
 use super::merge_check::MergeCheck;
 use super::run_ref::run_ref;
 use crate::EngineError;
@@ -97,7 +97,7 @@ fn merge_branch_commits(
         let command = fast_forward::merge_command(ctx.top(), target, &run_ref(ctx))?;
         Ok(Err(Outcome::Refused { reason, command }))
     };
-    let ready = match merge::compute(git, &job).map_err(host_error)? {
+    let ready = match merge::compute(git, &job)? {
         MergeComputation::Ready(ready) => ready,
         MergeComputation::Final(MergeOutcome::Conflict { files }) => {
             let files: Vec<_> = conflicted_files(&files).iter().map(ToString::to_string).collect();
@@ -108,7 +108,7 @@ fn merge_branch_commits(
         }
         MergeComputation::Final(_) => return refused(format!("{} was moved", run_ref(ctx))),
     };
-    let sealed = merge::create_commit(git, &job, &ready).map_err(host_error)?;
+    let sealed = merge::create_commit(git, &job, &ready)?;
     let spent = &Cell::default();
     let check = MergeCheck { ctx, phase: None, attempt: 0, worktree: None, spent, no_agents: true };
     if let Some(command) = check.verify_command()?
@@ -117,8 +117,7 @@ fn merge_branch_commits(
         return refused(format!("with the new commits on {target}, {why}"));
     }
     repository.run_ref.add_commits_of_people();
-    let land =
-        || Ok(merge::move_target(git, &job, &ready, &sealed).map_err(host_error)?.then_some(()));
+    let land = || Ok(merge::move_target(git, &job, &ready, &sealed)?.then_some(()));
     match repository.run_ref.advance(ctx, (&ready.ours, &sealed), land)? {
         Some(()) => Ok(Ok(sealed)),
         None => refused(format!("{} was moved by somebody else", run_ref(ctx))),

@@ -1,65 +1,57 @@
-//! The inputs and outputs of a lead: its journal, the journals of its workers, commands, signals,
-//! and threads.
+//! The inputs and outputs of a lead: its journal, the link to its workers, commands, signals, and
+//! threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, SystemTime};
 
 use mow_core::lead::{
-    Command, Effect, Event, Hold, Input, Lead, Outcome, PhaseState, RunStatus, Status,
+    Effect, Event, Hold, Input, Lead, Outcome, PhaseState, QueuedCommand, RunStatus, Status,
+    drop_taken_back,
 };
 use mow_core::phase::PhaseNumber;
-use mow_core::report::{LeadMessage, Report};
-use mow_core::worker;
-use mow_host::process;
 use mow_store::journal::{Journal, JournalReader};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::RunObserver;
-use super::effects::{END_GRACE, EffectRunner};
+use super::effects::EffectRunner;
 use super::merge_preview::MergePreview;
 use super::notify::Notifier;
 use super::phase_selection::{self, PhaseSelection, PlanFileCache};
 use super::projection_writer::ProjectionWriter;
-use super::wake_reason::WakeReason;
-use super::worker_health::WorkerHealth;
+use super::run_change::{RunChange, RunObserver, event_views};
+use super::wake_reason::{QUEUE_MAX, WakeReason};
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
+use crate::link::{LinkCall, LinkIntake, LocalLink, WorkerLink, make_call};
 use crate::run_context::RunContext;
-use crate::watch::{self, POLL_INTERVAL, WakeFlag};
+use crate::watch::{self, FileWatch, POLL_INTERVAL, WakeFlag};
 
 /// How long a lead that resumes a run waits for reports of workers that seem stuck.
 const STUCK_GRACE_MS: u64 = 6_000;
 /// How long a phase must be missing in the roadmap before it is dropped.
 const PHASE_LOSS_MS: u64 = 2_000;
 
-/// The connection to a worker: its journal with reports, and its inbox.
-struct WorkerConnection {
-    tail: JournalReader,
-    inbox: Journal,
-    /// The last report that was confirmed to the worker.
-    confirmed: u64,
-    /// Whether the journal can still be read.
-    is_readable: bool,
-}
-
 pub(super) struct LeadWorld<'a> {
     ctx: Arc<RunContext>,
     journal: Journal,
+    last_seq_and_time: (u64, u64),
     selection: PhaseSelection,
+    /// Inputs that the next wait returns at once.
     begin: Vec<Input>,
     observer: &'a mut dyn RunObserver,
     /// Whether to keep running when only a person can move the run on.
     pub(super) stay: bool,
     pub(super) clock: Clock,
     flag: WakeFlag,
-    sender: Sender<WakeReason>,
+    _file_watch: FileWatch,
+    sender: SyncSender<WakeReason>,
     receiver: Receiver<WakeReason>,
     commands: JournalReader,
-    connections: BTreeMap<(PhaseNumber, u32), WorkerConnection>,
+    link: LocalLink,
+    intake: LinkIntake,
     effects: EffectRunner,
     projection: ProjectionWriter,
     /// Phases whose worktree was made before their start.
@@ -72,7 +64,6 @@ pub(super) struct LeadWorld<'a> {
     /// Since when waiting phases are missing in the roadmap.
     lost_since: Option<u64>,
     interrupts: u32,
-    worker_health: WorkerHealth,
     notifier: Notifier,
     /// The warnings that were shown.
     warned: BTreeSet<String>,
@@ -87,25 +78,28 @@ impl<'a> LeadWorld<'a> {
         selection: PhaseSelection,
         begin: Vec<Input>,
         observer: &'a mut dyn RunObserver,
-    ) -> Self {
-        let (sender, receiver) = mpsc::channel();
+    ) -> Result<Self, EngineError> {
+        let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
         let ctx = Arc::new(ctx);
         let commands = JournalReader::new(&ctx.run.commands());
-        let effects = EffectRunner::new(Arc::clone(&ctx), sender.clone());
-        Self {
+        let effects = EffectRunner::new(Arc::clone(&ctx), sender.clone())?;
+        Ok(Self {
             projection: ProjectionWriter::new(Arc::clone(&ctx), sender.clone()),
             ctx,
             journal,
+            last_seq_and_time: (0, 0),
             selection,
             begin,
             observer,
             stay: false,
             clock: Clock::default(),
             flag: WakeFlag::default(),
+            _file_watch: FileWatch::default(),
             sender,
             receiver,
             commands,
-            connections: BTreeMap::new(),
+            link: effects.link(),
+            intake: LinkIntake::default(),
             effects,
             ahead: BTreeSet::new(),
             merge_preview: MergePreview::default(),
@@ -114,36 +108,27 @@ impl<'a> LeadWorld<'a> {
             plans: PlanFileCache::default(),
             lost_since: None,
             interrupts: 0,
-            worker_health: WorkerHealth::default(),
             notifier: Notifier::default(),
             warned: BTreeSet::new(),
             is_first_read: true,
-        }
+        })
     }
 
     /// Starts or resumes a run: watches files and signals, adopts workers, restarts open effects.
     pub(super) fn resume(&mut self, lead: &Lead) -> Result<(), EngineError> {
         let wake = self.sender.clone();
         let concerns = |name: &str| {
-            name == "ROADMAP.md"
-                || (name.ends_with(".ndjson")
-                    && !name.ends_with(".inbox.ndjson")
-                    && name != "journal.ndjson")
+            name == "ROADMAP.md" || name == "commands.ndjson" || LocalLink::is_relevant_file(name)
         };
         let dirs = [self.ctx.run.path(), self.ctx.project.planning.as_path()];
-        watch::watch_dirs(&dirs, concerns, self.flag.clone(), move || {
-            wake.send(WakeReason::FilesChanged).is_ok()
+        self._file_watch = watch::watch_files(&dirs, concerns, self.flag.clone(), move || {
+            // If the queue is full, the loop runs and polls the files anyway.
+            wake.try_send(WakeReason::FilesChanged).ok();
         });
         let wake = self.sender.clone();
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(EngineError::io("listen for signals"))?;
-        let listen = move || {
-            for _ in signals.forever() {
-                if wake.send(WakeReason::Interrupted).is_err() {
-                    return;
-                }
-            }
-        };
+        let listen = move || signals.forever().all(|_| wake.send(WakeReason::Interrupted).is_ok());
         std::thread::Builder::new()
             .name("mow-signals".to_owned())
             .spawn(listen)
@@ -151,13 +136,12 @@ impl<'a> LeadWorld<'a> {
         self.projection.start_run(lead)?;
         self.resumed_at = self.clock.now();
         let config = self.ctx.config()?;
-        self.worker_health.set_stopped_max(crate::run_context::minutes_setting(
-            &config,
-            "multi_phase.stuck_after_min",
-        ));
-        for state in lead.live() {
-            if matches!(state.status, Status::Running | Status::Ending) {
-                self.connect_worker(state.spec.number, state.attempt)?;
+        let stopped_max =
+            crate::run_context::minutes_setting(&config, "multi_phase.stuck_after_min");
+        self.intake.set_stopped_max(stopped_max);
+        for call in self.intake.resume(lead) {
+            make_call(&mut self.link, call)?;
+            if let LinkCall::Open { .. } = call {
                 failpoint::reach("lead.adopted");
             }
         }
@@ -165,39 +149,6 @@ impl<'a> LeadWorld<'a> {
             self.release(lead, (*id, effect.clone()))?;
             failpoint::reach("lead.reopened");
         }
-        Ok(())
-    }
-
-    /// Connects to a worker, and starts a thread that waits for its end.
-    fn connect_worker(&mut self, phase: PhaseNumber, attempt: u32) -> Result<(), EngineError> {
-        if self.connections.contains_key(&(phase, attempt)) {
-            return Ok(());
-        }
-        let run = &self.ctx.run;
-        let header = run.inbox_header(&phase, attempt);
-        let (inbox, _) = Journal::open(&run.worker_inbox(&phase, attempt), &header)?;
-        let tail = JournalReader::new(&run.worker_journal(&phase, attempt));
-        self.connections.insert(
-            (phase, attempt),
-            WorkerConnection { tail, inbox, confirmed: 0, is_readable: true },
-        );
-        let (lock, token) = (run.life_lock(&phase, attempt), self.ctx.token(&phase, attempt));
-        let wake = self.sender.clone();
-        let watch = move || {
-            // A process that does not end keeps the lock, and the phase waits until it is gone.
-            while let Err(error) = process::wait_and_end_leftovers(&lock, &token, END_GRACE) {
-                let text = format!("phase {phase}: {}", EngineError::Host(error.into()).sentence());
-                if wake.send(WakeReason::Warning(text)).is_err() {
-                    return;
-                }
-                std::thread::sleep(POLL_INTERVAL);
-            }
-            wake.send(WakeReason::WorkerGone(phase, attempt)).ok();
-        };
-        std::thread::Builder::new()
-            .name("mow-life".to_owned())
-            .spawn(watch)
-            .map_err(EngineError::io("start a thread"))?;
         Ok(())
     }
 
@@ -209,48 +160,14 @@ impl<'a> LeadWorld<'a> {
         }
     }
 
-    /// Reads the new reports of a worker.
-    fn read_reports(&mut self, key: (PhaseNumber, u32), inputs: &mut Vec<Input>) {
-        let Some(connection) =
-            self.connections.get_mut(&key).filter(|connection| connection.is_readable)
-        else {
-            return;
-        };
-        let (phase, attempt) = key;
-        let records = connection.tail.poll().unwrap_or_else(|error| {
-            // The worker is ended; the next attempt checks its commits.
-            connection.is_readable = false;
-            let reason =
-                format!("its journal cannot be read: {}", EngineError::from(error).sentence());
-            let (seq, report) = (connection.tail.last_seq() + 1, Report::Failed { reason });
-            inputs.push(Input::Report { phase, attempt, seq, report });
-            Vec::new()
-        });
-        for record in records {
-            let report = match record.parse::<worker::Event>() {
-                Ok(worker::Event::Reported(report)) => report,
-                Ok(_) => continue,
-                // An unknown record is shown and changes nothing.
-                Err(_) => Report::Note { text: "an unreadable record".to_owned() },
-            };
-            inputs.push(Input::Report { phase, attempt, seq: record.seq, report });
-            failpoint::reach("report.heard");
-        }
-    }
-
-    /// Confirms to workers the reports that are recorded in the journal of the lead.
-    ///
-    /// Not synced: it follows from that journal, and no worker survives a power failure.
-    fn confirm_reports(&mut self) -> Result<(), EngineError> {
+    /// Passes the events of the workers to the intake.
+    fn poll_workers(&mut self, lead: &Lead) -> Result<(), EngineError> {
         let now = self.clock.now();
-        for connection in self.connections.values_mut() {
-            let seq = connection.tail.last_seq();
-            if seq > connection.confirmed {
-                failpoint::reach("inbox.through.before");
-                connection.inbox.append_unsynced(now, &[LeadMessage::Through { seq }])?;
-                failpoint::reach("inbox.through.written");
-                connection.confirmed = seq;
-            }
+        for event in self.link.poll()? {
+            self.intake.accept(lead, event, now);
+        }
+        for text in self.intake.take_warnings() {
+            self.warn(text);
         }
         Ok(())
     }
@@ -272,16 +189,13 @@ impl<'a> LeadWorld<'a> {
             self.warn(format!("cannot read commands: {}", EngineError::from(error).sentence()));
             Vec::new()
         });
-        for record in commands {
-            if let Ok(command) = record.parse::<Command>() {
-                inputs.push(Input::Command { seq: record.seq, command });
-                failpoint::reach("command.heard");
-            }
+        let commands = commands.iter().filter_map(|r| Some((r.seq, r.parse().ok()?))).collect();
+        for (seq, QueuedCommand { command, origin }) in drop_taken_back(commands) {
+            inputs.push(Input::Command { seq, command, origin });
+            failpoint::reach("command.heard");
         }
-        let keys: Vec<_> = self.connections.keys().copied().collect();
-        for key in keys {
-            self.read_reports(key, inputs);
-        }
+        self.poll_workers(lead)?;
+        inputs.append(&mut self.intake.take_reports());
         let path = self.ctx.project.planning.join("ROADMAP.md");
         let seen = fs::metadata(&path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
         if seen != self.roadmap_seen || self.is_first_read {
@@ -387,10 +301,10 @@ impl World<Lead> for LeadWorld<'_> {
             return Ok(inputs);
         }
         let mut next = if self.is_first_read { None } else { self.next_wake(until) };
-        let mut gone = Vec::new();
+        let mut is_written = false;
         while let Some(wake) = next {
             match wake {
-                WakeReason::FilesChanged => {}
+                WakeReason::FilesChanged | WakeReason::WorkerChanged => {}
                 WakeReason::EffectFinished(id, outcome) => {
                     // The files of the look-ahead are in the root now.
                     if matches!(lead.effects.open.get(&id), Some(Effect::CollectLookahead { .. })) {
@@ -398,13 +312,8 @@ impl World<Lead> for LeadWorld<'_> {
                     }
                     inputs.push(Input::Finished { id, outcome });
                 }
-                WakeReason::WorkerGone(phase, attempt) => gone.push((phase, attempt)),
                 WakeReason::Interrupted => self.interrupt(&mut inputs)?,
-                WakeReason::ProjectionWritten => {
-                    let written = self.projection.wait(self.clock.now());
-                    self.warn_if_unwritten(written);
-                }
-                WakeReason::Warning(text) => self.warn(text),
+                WakeReason::ProjectionWritten => is_written = true,
                 WakeReason::Notice(text) => inputs.push(Input::Announced { text }),
                 WakeReason::Spent(phase, spent) => inputs.push(Input::Spent { phase, spent }),
                 WakeReason::PhaseNote(phase, text) => {
@@ -413,22 +322,22 @@ impl World<Lead> for LeadWorld<'_> {
             }
             next = self.receiver.try_recv().ok();
         }
+        if is_written || self.projection.has_finished() {
+            let written = self.projection.wait(self.clock.now());
+            self.warn_if_unwritten(written);
+        }
         self.poll_files(lead, &mut inputs)?;
         let now = self.clock.now();
-        self.worker_health.poll(&self.ctx, lead, now, &mut inputs);
+        inputs.append(&mut self.intake.take_changes(lead, now));
         if let Some(job) = self.merge_preview.take(lead, self.clock.now()) {
             self.effects.preview_merges(job);
-        }
-        for (phase, attempt) in gone {
-            // The worker was gone before its journal was polled, so all its reports are read.
-            inputs.push(Input::WorkerExited { phase, attempt });
         }
         Ok(inputs)
     }
 
     fn record(&mut self, events: &[Event], now: u64) -> Result<(), EngineError> {
         // One record, so that a crash leaves the whole decision or nothing.
-        self.journal.append(now, &[events])?;
+        self.last_seq_and_time = (self.journal.append(now, &[events])?, now);
         Ok(())
     }
 
@@ -436,18 +345,8 @@ impl World<Lead> for LeadWorld<'_> {
         let mut planning_files = Vec::new();
         match &effect {
             Effect::SendMessage { phase, attempt, n, note } => {
-                self.connect_worker(*phase, *attempt)?;
-                let now = self.clock.now();
-                let path = self.ctx.run.worker_inbox(phase, *attempt);
-                if let Some(connection) = self.connections.get_mut(&(*phase, *attempt)) {
-                    super::start_worker::send_message(
-                        &path,
-                        &mut connection.inbox,
-                        (*n, note),
-                        now,
-                    )?;
-                }
-                self.sender.send(WakeReason::EffectFinished(id, Outcome::Done)).ok();
+                self.link.tell((*phase, *attempt).into(), *n, note)?;
+                self.begin.push(Input::Finished { id, outcome: Outcome::Done });
                 return Ok(());
             }
             // The commit contains the planning files with the final state.
@@ -464,23 +363,15 @@ impl World<Lead> for LeadWorld<'_> {
 
     fn finish_batch(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
-            self.projection.add_events(events);
+            let views = event_views(events, self.last_seq_and_time);
+            self.projection.add_events(&views);
             self.notifier.notify_questions(&self.ctx, events);
             self.make_worktrees_ahead(lead);
             self.merge_preview.schedule(events, self.clock.now());
-            for state in lead.live() {
-                if matches!(state.status, Status::Running | Status::Ending) {
-                    self.connect_worker(state.spec.number, state.attempt)?;
-                }
+            for call in self.intake.after_batch(lead, events) {
+                make_call(&mut self.link, call)?;
             }
-            self.connections.retain(|(phase, attempt), _| {
-                lead.phases
-                    .get(phase)
-                    .is_some_and(|t| t.attempt == *attempt && t.status.holds_slot())
-            });
-            self.confirm_reports()?;
-            let now = self.clock.now();
-            self.observer.show(lead, events, now);
+            self.observer.show(&RunChange::new(lead, &views, self.last_seq_and_time));
         }
         self.projection.start_if_due(lead, self.clock.now());
         if self.is_first_read || !self.begin.is_empty() {

@@ -3,17 +3,21 @@
 
 use std::path::Path;
 
-use mow_core::inbox::{self, QuestionKind};
+use mow_core::inbox::{
+    AnswerChoice, InboxQuestion, QuestionKey, QuestionKind, QuestionSubject, QuestionTopic,
+};
 use mow_core::money::Spending;
-use mow_host::agent::{AgentCallbacks, AgentQuestion, AgentRequest, Event, Reply, ToolSpec};
+use mow_host::agent::{AgentCallbacks, AgentRequest, Event, Reply, ToolSpec};
 use mow_store::config;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use serde_json::{Value, json};
 
 use super::agent_sessions::{AgentSessions, SavedSession};
 use super::agent_turn::TurnRequest;
+use super::permission_subject::subject_action;
 use super::phase_workspace::PhaseWorkspace;
 use crate::EngineError;
+use crate::activity::ActivityStream;
 use crate::agent_config::AgentConfig;
 use crate::agent_job;
 use crate::agent_tools::{self, PEER_SEND, REPORT, REPORT_ACCEPTED};
@@ -32,6 +36,8 @@ pub(super) struct AgentConversation<'a> {
     request: &'a TurnRequest<'a>,
     session: Option<String>,
     peer_inbox: PeerInbox,
+    /// Shows people what the agent says and does.
+    activity: ActivityStream,
     /// What the agent has used in this turn.
     pub(super) used: Spending,
     /// The report that the agent gave to the report tool.
@@ -48,7 +54,8 @@ impl<'a> AgentConversation<'a> {
     ) -> Self {
         let peer_inbox = PeerInbox::new(&workspace.ctx.run, &workspace.brief.phase);
         let (session, report, error, used) = (None, None, None, Spending::default());
-        Self { workspace, agent, request, session, peer_inbox, used, report, error }
+        let activity = request.activity_stream(workspace);
+        Self { workspace, agent, request, session, peer_inbox, activity, used, report, error }
     }
 
     /// Marks the messages from other phases as read: the agent's session has them.
@@ -62,13 +69,13 @@ impl<'a> AgentConversation<'a> {
     }
 
     /// Returns the newest answer of a person to a question.
-    fn answer_to(&self, key: &str) -> Option<&'a str> {
+    fn answer_to(&self, key: &QuestionKey) -> Option<&'a str> {
         let answers = &self.workspace.brief.answers;
-        answers.iter().rev().find(|answer| answer.key == key).map(|answer| answer.text.as_str())
+        answers.iter().rev().find(|answer| answer.key == *key).map(|answer| answer.text.as_str())
     }
 
     /// Decides by the project's rules, then by a person's answer. Without either, parks the agent.
-    fn decide_permission(&mut self, key: &str, tool: &str, input: &Value) -> Reply {
+    fn decide_permission(&mut self, key: &QuestionKey, tool: &str, input: &Value) -> Reply {
         let Ok(config) = self.workspace.ctx.config() else {
             return Reply::Deny("the settings cannot be read".to_owned());
         };
@@ -119,6 +126,7 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> EngineError {
 
 impl AgentCallbacks for AgentConversation<'_> {
     fn on_event(&mut self, event: Event) {
+        self.activity.record_event(&event);
         match event {
             Event::Started { session } => {
                 let (agent, job) = (self.agent.name.clone(), self.request.job.clone());
@@ -135,7 +143,7 @@ impl AgentCallbacks for AgentConversation<'_> {
                 self.used += agent_job::money_from_usage(&used);
             }
             Event::Activity(activity) => self.workspace.report_activity(activity),
-            Event::Text(_) | Event::Tool { .. } | Event::Retry { .. } => {}
+            Event::Text(_) | Event::Tool(_) | Event::ToolEnded(_) | Event::Retry { .. } => {}
         }
     }
 
@@ -180,17 +188,19 @@ impl AgentCallbacks for AgentConversation<'_> {
     }
 }
 
-fn permission_key(workspace: &PhaseWorkspace, request: &TurnRequest<'_>, id: &str) -> String {
-    format!("{}/permission/{}/{id}", workspace.brief.phase, request.session_name)
+fn permission_key(workspace: &PhaseWorkspace, request: &TurnRequest<'_>, id: &str) -> QuestionKey {
+    let (session, request) = (request.session_name.clone(), id.to_owned());
+    QuestionTopic::Permission { session, request }.of_phase(workspace.brief.phase)
 }
 
 fn question_key(
     workspace: &PhaseWorkspace,
     request: &TurnRequest<'_>,
     id: &str,
-    n: usize,
-) -> String {
-    format!("{}/question/{}/{id}.{n}", workspace.brief.phase, request.session_name)
+    number: usize,
+) -> QuestionKey {
+    let (session, request) = (request.session_name.clone(), id.to_owned());
+    QuestionTopic::AgentQuestion { session, request, number }.of_phase(workspace.brief.phase)
 }
 
 /// Returns the questions that a person gets on behalf of an agent.
@@ -198,37 +208,49 @@ pub(super) fn questions_to_person(
     workspace: &PhaseWorkspace,
     request: &TurnRequest<'_>,
     ask: &AgentRequest,
-) -> Vec<inbox::InboxQuestion> {
+) -> Vec<InboxQuestion> {
     let (phase, role) = (&workspace.brief.phase, request.role.name());
     match ask {
-        AgentRequest::Permission { id, tool, text, .. } => vec![inbox::InboxQuestion {
-            key: permission_key(workspace, request, id),
-            kind: QuestionKind::Permission,
-            question: format!("Phase {phase}: may the {role} use {tool}: {text}?"),
-            choices: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
-        }],
+        AgentRequest::Permission { id, tool, input, text } => {
+            let key = permission_key(workspace, request, id);
+            let question = format!("Phase {phase}: may the {role} use {tool}: {text}?");
+            let rule = permission::exact_rule(tool, input);
+            let subject = QuestionSubject {
+                tool: Some(tool.clone()),
+                action: Some(subject_action(input)),
+                ..question_subject(workspace, request)
+            };
+            let choices = [
+                AnswerChoice::described(ALLOW, "this time"),
+                AnswerChoice::described(ALWAYS, format!("adds the rule {rule} to the settings")),
+                AnswerChoice::described(DENY, "the agent is told and continues"),
+            ];
+            let ask = InboxQuestion::new(key, QuestionKind::Permission, question);
+            vec![ask.with_choices(choices).with_subject(subject)]
+        }
         AgentRequest::Question { id, questions } => (1..)
             .zip(questions)
-            .map(|(n, question)| inbox::InboxQuestion {
-                key: question_key(workspace, request, id, n),
-                kind: QuestionKind::Question,
-                question: format!("Phase {phase}, the {role} asks: {}", question_text(question)),
-                choices: question.choices.iter().map(|choice| choice.label.clone()).collect(),
+            .map(|(n, question)| {
+                let key = question_key(workspace, request, id, n);
+                let text = format!("Phase {phase}, the {role} asks: {}", question.text);
+                let choices = question.choices.iter();
+                let choices = choices.map(|c| AnswerChoice::described(&*c.label, &*c.description));
+                InboxQuestion::new(key, QuestionKind::Question, text)
+                    .with_choices(choices)
+                    .with_subject(question_subject(workspace, request))
             })
             .collect(),
     }
 }
 
-/// Returns the text of a question, with the descriptions of its choices in parentheses.
-fn question_text(question: &AgentQuestion) -> String {
-    let descriptions: Vec<_> = question
-        .choices
-        .iter()
-        .filter(|choice| !choice.description.is_empty())
-        .map(|choice| format!("{}: {}", choice.label, choice.description))
-        .collect();
-    match descriptions.as_slice() {
-        [] => question.text.clone(),
-        descriptions => format!("{} ({})", question.text, descriptions.join("; ")),
+/// Returns the place and the task that a question of an agent is about.
+fn question_subject(workspace: &PhaseWorkspace, request: &TurnRequest<'_>) -> QuestionSubject {
+    let is_task = request.plan.is_some();
+    QuestionSubject {
+        directory: Some(workspace.worktree.display().to_string()),
+        role: Some(request.role.name().to_owned()),
+        plan: request.plan.map(str::to_owned),
+        task: is_task.then(|| request.job.parse().ok()).flatten(),
+        ..QuestionSubject::default()
     }
 }

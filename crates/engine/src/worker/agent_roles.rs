@@ -4,8 +4,8 @@ use mow_core::agent_answer::{
     AgentAnswer, Discussion, Review, ReviewIssue, TaskReport, TaskStatus, VerificationReport,
     VerificationVerdict,
 };
-use mow_core::inbox::{InboxQuestion, QuestionKind};
-use mow_core::worker::{Outcome, Role, Verdict, discuss_key};
+use mow_core::inbox::{InboxQuestion, QuestionKind, QuestionTopic};
+use mow_core::worker::{Outcome, Role, Verdict};
 use mow_host::agent::Access;
 use mow_prompts::Variable;
 use mow_store::disk;
@@ -125,12 +125,11 @@ impl<'a> AgentRoles<'a> {
     }
 
     fn discussion_questions(&self, discussion: &Discussion, round: u32) -> Vec<InboxQuestion> {
-        let phase = self.workspace.brief.phase.to_string();
-        let asks = (1..).zip(&discussion.questions).map(|(n, question)| InboxQuestion {
-            key: discuss_key(&phase, round + 1, n),
-            kind: QuestionKind::Discuss,
-            question: question.with_topic(),
-            choices: question.choices.clone(),
+        let asks = (1..).zip(&discussion.questions).map(|(number, question)| {
+            let topic = QuestionTopic::Discuss { round: round + 1, number };
+            let key = topic.of_phase(self.workspace.brief.phase);
+            InboxQuestion::new(key, QuestionKind::Discuss, question.with_topic())
+                .with_choices(question.choices.clone())
         });
         asks.collect()
     }
@@ -158,9 +157,8 @@ impl<'a> AgentRoles<'a> {
         &self,
         agent: &AgentConfig,
         job: &TaskJob<'_>,
-        (plan, number): (&str, usize),
     ) -> Result<Option<Outcome>, EngineError> {
-        let workspace = self.workspace;
+        let (workspace, (plan, number)) = (self.workspace, job.id);
         let file = workspace.phase_dir().join(plan_file_name(plan));
         let values = [
             (Variable::Plan, plan.to_owned()),

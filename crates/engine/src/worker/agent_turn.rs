@@ -13,7 +13,6 @@ use mow_core::worker::{Input, Outcome, Role};
 use mow_host::agent::{
     self, Access, AgentKind, AgentOutcome, AgentSession, FailureKind, ToolServer, mcp,
 };
-use mow_host::process::TOKEN_VARIABLE;
 use mow_store::disk;
 use serde_json::Value;
 
@@ -22,6 +21,7 @@ use super::agent_sessions::{AgentSessions, SavedSession};
 use super::phase_workspace::PhaseWorkspace;
 use super::script;
 use crate::EngineError;
+use crate::activity::ActivityStream;
 use crate::agent_config::AgentConfig;
 use crate::agent_job;
 use crate::agent_tools;
@@ -50,6 +50,15 @@ pub(super) struct TurnRequest<'a> {
     pub(super) schema: Option<&'static str>,
     /// Decides whether the reply can be used.
     pub(super) check: &'a ReplyCheck,
+}
+
+impl TurnRequest<'_> {
+    /// Returns the stream that shows people what the agent does in this turn.
+    pub(super) fn activity_stream(&self, workspace: &PhaseWorkspace) -> ActivityStream {
+        // The job of an executor is a task; the job of another role is a round.
+        let task = self.plan.zip(self.job.parse().ok());
+        workspace.activity_stream(self.role.name(), task)
+    }
 }
 
 /// The final reply of an agent.
@@ -163,7 +172,10 @@ impl<'a> AgentTurn<'a> {
         let mut conversation = AgentConversation::new(workspace, self.agent, request);
         let began = Instant::now();
         failpoint::reach("agent.begins");
+        let activity = request.activity_stream(workspace);
+        activity.agent_started(&self.agent.name, &job.log);
         let end = agent::run(self.agent.kind, &job, &mut conversation, &workspace.stop);
+        activity.agent_ended(&end);
         failpoint::reach("agent.ended");
         workspace.report_active();
         if !job.tool_servers.is_empty() {
@@ -177,7 +189,7 @@ impl<'a> AgentTurn<'a> {
         if let Some(error) = conversation.error.take() {
             return Err(error);
         }
-        let end = end.map_err(|error| EngineError::Host(error.into()))?;
+        let end = end?;
         // A parked agent may not have read the last messages.
         if matches!(end, AgentOutcome::Done { .. }) {
             conversation.acknowledge_peer_messages()?;
@@ -194,6 +206,7 @@ impl<'a> AgentTurn<'a> {
             program: agent.program.clone(),
             args: agent.args.clone(),
             env: agent_job::environment(agent, script::environment(workspace, None, &[])),
+            marks: workspace.marks(),
             cwd: root.clone(),
             prompt: prompt.to_owned(),
             model: agent.model.clone(),
@@ -229,16 +242,9 @@ impl<'a> AgentTurn<'a> {
     /// protocol.
     fn tool_server(&self) -> ToolServer {
         let (ctx, request) = (&self.workspace.ctx, self.request);
-        let Brief { phase, attempt, .. } = &self.workspace.brief;
-        let env = [
-            (TOKEN_VARIABLE, ctx.token(phase, *attempt)),
-            ("MOW_ROLE", "worker".to_owned()),
-            ("MOW_RUN", ctx.run.run().to_owned()),
-            ("MOW_PHASE", phase.to_string()),
-            ("MOW_ATTEMPT", attempt.to_string()),
-            ("MOW_ROLE_NAME", request.role.name().to_owned()),
-            ("MOW_JOB", request.session_name.clone()),
-        ];
+        let mut env = self.workspace.marks().variables();
+        env.push(("MOW_ROLE_NAME", request.role.name().to_owned()));
+        env.push(("MOW_JOB", request.session_name.clone()));
         let root = ctx.project.root.display().to_string();
         ToolServer {
             name: mcp::SERVER_NAME.to_owned(),

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use mow_core::check_inputs::{
     has_same_scripts, is_check_input, overrides_check_input, package_manifests, package_scripts,
 };
-use mow_core::file_scope::{entry_covers, is_declared, is_test_config, is_test_file};
+use mow_core::file_scope::{DeclaredFiles, is_test_config, is_test_file};
 use mow_host::history::FileChange;
 use mow_store::plan::{FileLookup, Plan};
 
@@ -31,8 +31,8 @@ pub(super) struct ChangedFile {
 
 /// What reviewed work may change, and what must not be affected.
 struct ReviewScope {
-    /// The `files_modified` entries of the reviewed plans.
-    files: Vec<String>,
+    /// The files that the reviewed plans declare.
+    files: DeclaredFiles,
     /// The check commands of all plans.
     checks: Vec<String>,
     /// The commit that the reviewed plans began at.
@@ -144,7 +144,7 @@ impl<'a> ChangeReview<'a> {
             let own = rest.strip_prefix(own_dir).is_some_and(|rest| rest.starts_with('/'));
             return (!own).then(|| format!("it changed {path}, which belongs to another phase"));
         }
-        if is_declared(&scope.files, name) {
+        if scope.files.cover(name) {
             return None;
         }
         if is_test_file(name) && (!is_new || is_test_config(name)) {
@@ -217,11 +217,12 @@ impl<'a> ChangeReview<'a> {
 
     /// Returns the scope of work that may change some files and began at a commit. It has the
     /// checks of all plans: no plan may change what decides the checks of another plan.
-    fn scope(&self, files: Vec<String>, base: &str) -> ReviewScope {
+    fn scope(&self, files: &[String], base: &str) -> ReviewScope {
         let trusted = self.workspace.trusted();
         let tasks = trusted.plans.values().flat_map(|frozen| &frozen.plan.tasks);
         let checks = tasks.flat_map(check_commands).collect();
-        ReviewScope { files, checks, base: base.to_owned(), scripts: OnceCell::new() }
+        let (files, base) = (DeclaredFiles::new(files), base.to_owned());
+        ReviewScope { files, checks, base, scripts: OnceCell::new() }
     }
 
     /// Reviews the changes of a task; returns why they are rejected.
@@ -231,16 +232,20 @@ impl<'a> ChangeReview<'a> {
         files: &[ChangedFile],
     ) -> Result<Option<String>, EngineError> {
         let own = self.frozen_plans.plan(id)?.files_modified;
-        let scope = self.scope(own.clone(), &self.plan_base(id)?);
+        let scope = self.scope(&own, &self.plan_base(id)?);
         let plans = self.workspace.trusted().plans.clone();
+        let others: Vec<_> = plans
+            .iter()
+            .filter(|(of, _)| *of != id)
+            .map(|(of, frozen)| (of, DeclaredFiles::new(&frozen.plan.files_modified)))
+            .collect();
         for file in files {
             if let Some(objection) = self.objection(file, &scope) {
                 return Ok(Some(objection));
             }
             let name = self.project_path(&file.path).unwrap_or(&file.path);
-            let declares = |plan: &Plan| is_declared(&plan.files_modified, name);
-            let other = plans.iter().find(|(of, frozen)| *of != id && declares(&frozen.plan));
-            if let Some((other, _)) = other.filter(|_| !is_declared(&own, name)) {
+            let other = others.iter().find(|(_, declared)| declared.cover(name));
+            if let Some((other, _)) = other.filter(|_| !scope.files.cover(name)) {
                 let path = &file.path;
                 return Ok(Some(format!("it changed {path}, which belongs to plan {other}")));
             }
@@ -259,7 +264,7 @@ impl<'a> ChangeReview<'a> {
         for plan in plans {
             all.extend(self.frozen_plans.plan(plan)?.files_modified);
         }
-        let scope = self.scope(all, base);
+        let scope = self.scope(&all, base);
         Ok(files.iter().find_map(|file| self.objection(file, &scope)))
     }
 
@@ -267,8 +272,9 @@ impl<'a> ChangeReview<'a> {
     pub(super) fn review_phase(&self) -> Result<Option<String>, EngineError> {
         let base = &self.workspace.brief.base;
         let plans = self.workspace.trusted().plans.clone();
-        let all = plans.values().flat_map(|frozen| frozen.plan.files_modified.clone()).collect();
-        let scope = self.scope(all, base);
+        let all = plans.values().flat_map(|frozen| frozen.plan.files_modified.clone());
+        let all: Vec<_> = all.collect();
+        let scope = self.scope(&all, base);
         let files = self.changed_since(base)?;
         Ok(files.iter().find_map(|file| self.objection(file, &scope)))
     }
@@ -279,10 +285,10 @@ impl<'a> ChangeReview<'a> {
         id: &str,
         files: &[ChangedFile],
     ) -> Result<bool, EngineError> {
-        let own = self.frozen_plans.plan(id)?.files_modified;
+        let own = DeclaredFiles::new(&self.frozen_plans.plan(id)?.files_modified);
         Ok(files.iter().any(|file| {
             let name = file.path.rsplit('/').next().unwrap_or_default();
-            matches!(name, ".gitignore" | ".gitattributes") && !is_declared(&own, &file.path)
+            matches!(name, ".gitignore" | ".gitattributes") && !own.cover(&file.path)
         }))
     }
 
@@ -294,9 +300,8 @@ impl<'a> ChangeReview<'a> {
     ) -> Result<Vec<String>, EngineError> {
         let base = &self.workspace.brief.base;
         let mut files = BTreeSet::new();
-        let own = self.frozen_plans.plan(id)?.files_modified;
-        let is_own =
-            |path: &&String| self.project_path(path).is_some_and(|name| is_declared(&own, name));
+        let own = DeclaredFiles::new(&self.frozen_plans.plan(id)?.files_modified);
+        let is_own = |path: &&String| self.project_path(path).is_some_and(|name| own.cover(name));
         for (n, commit) in sealed.commits.iter().enumerate() {
             let is_task =
                 |((of, _), marked): (&(String, usize), &String)| of == id && marked == commit;
@@ -334,6 +339,7 @@ impl<'a> ChangeReview<'a> {
     /// Returns how the changed files deviate from those that a plan declares, in sentences.
     pub(super) fn deviations(&self, plan: &Plan, files: &[String]) -> Vec<String> {
         let mut deviations = Vec::new();
+        let declared = DeclaredFiles::new(&plan.files_modified);
         for path in files {
             let name = self.project_path(path).unwrap_or(path);
             if name.starts_with(".planning/phases/") {
@@ -342,7 +348,7 @@ impl<'a> ChangeReview<'a> {
             if name.starts_with(".planning/") {
                 let why = "only the lead writes it";
                 deviations.push(format!("`{path}` is left out of the merge: {why}"));
-            } else if !is_declared(&plan.files_modified, name) {
+            } else if !declared.cover(name) {
                 deviations.push(format!("`{path}` is not among files_modified"));
             }
         }
@@ -351,8 +357,9 @@ impl<'a> ChangeReview<'a> {
         for entry in plan.files_modified.iter().filter(|entry| !entry.contains('*')) {
             let name = entry.split_once(" (").map_or(entry.as_str(), |(name, _)| name);
             // An existing file may have needed no change. A missing file may be ignored by git.
+            let entry = DeclaredFiles::new([entry]);
             let is_missing = !changed.is_empty()
-                && !changed.iter().any(|path| entry_covers(entry, path))
+                && !changed.iter().any(|path| entry.cover(path))
                 && !committed.exists(name);
             if is_missing {
                 deviations

@@ -158,8 +158,7 @@ impl<'a> DocumentGuard<'a> {
         let files: Vec<_> =
             now.into_iter().map(|bytes| (workspace.below_worktree(path), bytes)).collect();
         let name = workspace.rescue_name("papers");
-        let rescued = rescue::keep_files(&workspace.git(), &name, &files)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        let rescued = rescue::keep_files(&workspace.git(), &name, &files)?;
         failpoint::reach("paper.kept");
         Ok(rescued.is_some())
     }

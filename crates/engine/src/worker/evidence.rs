@@ -19,8 +19,10 @@ use mow_store::disk;
 use super::phase_workspace::PhaseWorkspace;
 use super::repository_guard::RepositoryGuard;
 use super::script::{self, ShellScript, describe_failure};
+use super::task_runner::TaskId;
 use super::text::{one_line, short};
 use crate::EngineError;
+use crate::activity::CHECK_ROLE;
 use crate::clock::Clock;
 
 /// Checks to run on the last commit.
@@ -28,6 +30,8 @@ pub(super) struct CheckList<'a> {
     pub(super) commands: &'a [String],
     /// The beginning of the checks' log names.
     pub(super) label: &'a str,
+    /// The task that the checks prove; `None` for the checks of a whole phase.
+    pub(super) task: Option<TaskId<'a>>,
     pub(super) env: &'a [(&'a str, String)],
     /// Why the checks need a fresh checkout in any case; `None` if the worktree may do.
     pub(super) fresh_reason: Option<&'a str>,
@@ -160,7 +164,7 @@ impl<'a> EvidenceChecker<'a> {
         checks: &CheckList<'_>,
     ) -> Result<(Option<String>, CheckLocation), EngineError> {
         let top = location.fresh_path();
-        let (failure, was_killed) = self.run_once(command, tip, (label, top), checks.env)?;
+        let (failure, was_killed) = self.run_once(command, tip, (label, top), checks)?;
         if !was_killed || self.workspace.stop.is_stopped() {
             return Ok((failure, location));
         }
@@ -168,7 +172,7 @@ impl<'a> EvidenceChecker<'a> {
         let location = self.prepare_location(tip, checks.fresh_reason.is_some())?;
         let label = format!("{label}-again");
         let top = location.fresh_path();
-        let (failure, _) = self.run_once(command, tip, (&label, top), checks.env)?;
+        let (failure, _) = self.run_once(command, tip, (&label, top), checks)?;
         let again = |text| format!("{text} (it was killed before that, and run again)");
         Ok((failure.map(again), location))
     }
@@ -179,14 +183,15 @@ impl<'a> EvidenceChecker<'a> {
         command: &str,
         tip: &CheckedCommit,
         (label, top): (&str, Option<&Path>),
-        env: &[(&str, String)],
+        checks: &CheckList<'_>,
     ) -> Result<(Option<String>, bool), EngineError> {
         let workspace = self.workspace;
         // A replace ref could show the check other objects than those that are committed.
         let own = [(NO_REPLACE_VARIABLE, "1".to_owned())];
-        let env = &[env, &own].concat();
+        let env = &[checks.env, &own].concat();
         let before = self.guard.snapshot()?;
-        let script = ShellScript { text: command, program: "sh", label, top, env, files: &[] };
+        let (text, program, source) = (command, "sh", (CHECK_ROLE, checks.task));
+        let script = ShellScript { text, program, label, top, env, source, files: &[] };
         let end = script::run(workspace, &script)?;
         // Checks run code that agents wrote. The same rules hold for it as for the agents.
         if let Some(text) = self.guard.git_tampering(&before)? {
@@ -265,8 +270,7 @@ impl<'a> EvidenceChecker<'a> {
         let checkout = FreshCheckout { root: ctx.top().to_path_buf(), path };
         // A checkout that a killed worker left may hold files that git ignores.
         scratch_worktree::remove(&checkout.root, &checkout.path)?;
-        scratch_worktree::check_out(&checkout.root, &checkout.path, &tip.commit)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        scratch_worktree::check_out(&checkout.root, &checkout.path, &tip.commit)?;
         Ok(CheckLocation::Fresh(checkout))
     }
 }

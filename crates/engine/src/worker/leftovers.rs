@@ -21,7 +21,7 @@ pub(super) fn set_aside_changes(
     if in_progress::has_operation(&git)? {
         // Otherwise the task's commit would conclude the merge in progress and undo what it
         // merged.
-        rescue::rescue_uncommitted(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+        rescue::rescue_uncommitted(&git, &name)?;
         in_progress::quit_operation(&git)?;
     }
     let planning = workspace.planning_below_top();
@@ -42,8 +42,7 @@ pub(super) fn set_aside_changes(
     if answer.stdout.is_empty() {
         return Ok(None);
     }
-    let rescued =
-        rescue::rescue_uncommitted(&git, &name).map_err(|error| EngineError::Host(error.into()))?;
+    let rescued = rescue::rescue_uncommitted(&git, &name)?;
     failpoint::reach("task.rescued");
     let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");
     let tracked: Vec<_> =

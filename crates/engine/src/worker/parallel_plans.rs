@@ -84,9 +84,9 @@ impl<'a> ParallelPlanRunner<'a> {
         };
         let (env, label) = (task_environment(workspace, plan, number), task_label(plan, number));
         let watched = file_scope::plain_paths(&frozen.files_modified).unwrap_or_default();
-        let job = TaskJob { task, label: &label, env: &env, files: &watched };
+        let job = TaskJob { id: (plan, number), task, label: &label, env: &env, files: &watched };
         let before = workspace.head()?;
-        if let Some(outcome) = self.tasks.run_action(&job, (plan, number))? {
+        if let Some(outcome) = self.tasks.run_action(&job)? {
             if matches!(outcome, Outcome::Asked { .. }) {
                 // Its changes will be set aside, so the agent has to begin again.
                 AgentSessions::new(workspace).forget(&executor_session(plan))?;
@@ -167,8 +167,7 @@ impl<'a> ParallelPlanRunner<'a> {
         let lost: Vec<_> = group_commits.iter().filter(is_lost).collect();
         for commit in &lost {
             let name = workspace.rescue_name(&format!("unmade-{}", short(commit)));
-            rescue::keep_commit(&workspace.git(), &name, commit)
-                .map_err(|error| EngineError::Host(error.into()))?;
+            rescue::keep_commit(&workspace.git(), &name, commit)?;
         }
         Ok(lost.first().map(|commit| history_rewritten(commit, &workspace.branch)))
     }
@@ -183,7 +182,7 @@ impl<'a> ParallelPlanRunner<'a> {
         for (task, number) in frozen.tasks.iter().zip(1..) {
             let (env, label) =
                 (task_environment(workspace, plan, number), task_label(plan, number));
-            let job = TaskJob { task, label: &label, env: &env, files: &[] };
+            let job = TaskJob { id: (plan, number), task, label: &label, env: &env, files: &[] };
             if let Some(reason) = self.tasks.check(&job, None)? {
                 if workspace.stop.is_stopped() {
                     return Ok(Outcome::Interrupted);
@@ -223,8 +222,7 @@ impl<'a> ParallelPlanRunner<'a> {
             },
             None => self.group_base(&sealed),
         };
-        let commit = commit::revert_paths(&workspace.git(), &files, &to, &subject, &trailers)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        let commit = commit::revert_paths(&workspace.git(), &files, &to, &subject, &trailers)?;
         workspace.trusted().note_commit(Some((&mark, effect)), &commit);
         failpoint::reach("beside.undone");
         Ok(())

@@ -103,10 +103,8 @@ impl<'a> PhaseCloser<'a> {
         duration: &str,
     ) -> Result<Vec<u8>, EngineError> {
         let workspace = self.workspace;
-        let prefix = format!("{}/", workspace.brief.phase);
-        let own = workspace.brief.answers.iter().filter(|answer| {
-            answer.key.starts_with(&prefix) && answer.key.contains(&format!("/{id}/"))
-        });
+        let answers = workspace.brief.answers.iter();
+        let own = answers.filter(|answer| answer.key.topic().plan() == Some(id));
         let answers: Vec<_> = own.cloned().collect();
         let deviations = self.review.deviations(plan, files);
         if !deviations.is_empty() && !plan.files_modified.is_empty() {
@@ -131,7 +129,7 @@ impl<'a> PhaseCloser<'a> {
         let (now, number) = (now_text(), workspace.brief.phase.to_string());
         let text =
             phase_documents::render_summary(&workspace.document_header(&number, "", &now), &done);
-        text.map_err(|error| EngineError::Host(error.into()))
+        text.map_err(EngineError::from)
     }
 
     /// Makes the last commit of the phase, which marks it as closed.

@@ -89,15 +89,14 @@ impl<'a> PhaseCommits<'a> {
             }
             _ => commit::commit_paths(&git, &paths, subject, &trailers),
         };
-        let failed = |error: commit::CommitError| EngineError::Host(error.into());
-        let mut commit = commit.map_err(failed)?;
+        let mut commit = commit?;
         let needs_mark = match contents {
             Documents | CodeOrEmpty => mark.is_some(),
             Declared(files, since) if commit.is_none() => self.agent_committed(files, since)?,
             Code | Declared(..) => false,
         };
         if commit.is_none() && needs_mark {
-            commit = Some(commit::commit_marker(&git, subject, &trailers).map_err(failed)?);
+            commit = Some(commit::commit_marker(&git, subject, &trailers)?);
         }
         if let Some(commit) = &commit {
             workspace.trusted().note_commit(mark, commit);

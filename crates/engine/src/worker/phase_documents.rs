@@ -146,8 +146,7 @@ impl<'a> PhaseDocuments<'a> {
         let planning = format!(":(exclude,top){}", workspace.planning_below_top());
         let changes = git.run(&["diff", "HEAD", "--stat", "--", ".", &planning])?.text();
         let name = workspace.rescue_name(status);
-        let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-        let rescue = rescue::rescue_uncommitted(&git, &name).map_err(failed)?;
+        let rescue = rescue::rescue_uncommitted(&git, &name)?;
         failpoint::reach("checkpoint.rescued");
         let found = self.survey.survey()?;
         let done: Vec<_> =
@@ -174,7 +173,7 @@ impl<'a> PhaseDocuments<'a> {
         let (now, number) = (now_text(), workspace.brief.phase.to_string());
         let header = workspace.document_header(&number, &found.goal, &now);
         let text = phase_documents::render_checkpoint(&header, &left);
-        let text = text.map_err(|error| EngineError::Host(error.into()))?;
+        let text = text?;
         let file = format!("{}-CHECKPOINT.md", workspace.file_prefix());
         workspace.write_phase_file(&file, &text)?;
         failpoint::reach("checkpoint.written");

@@ -58,7 +58,14 @@ impl<'a> PhaseVerifier<'a> {
                 commands.push(check);
             }
         }
-        let list = CheckList { commands: &commands, label: "verify", env: &[], fresh_reason: None };
+        let (commands_to_run, label) = (&commands[..], "verify");
+        let list = CheckList {
+            commands: commands_to_run,
+            label,
+            task: None,
+            env: &[],
+            fresh_reason: None,
+        };
         let results = self.evidence.run_all(&list, false)?;
         if workspace.stop.is_stopped() {
             return Ok(None);
@@ -117,7 +124,7 @@ impl<'a> PhaseVerifier<'a> {
         let Promises { checked, unproven } = promises;
         let text =
             phase_documents::render_verification(&header, &workspace.head()?, checked, unproven);
-        let text = text.map_err(|error| EngineError::Host(error.into()))?;
+        let text = text?;
         let name = format!("{}-VERIFICATION.md", workspace.file_prefix());
         workspace.write_phase_file(&name, &text)?;
         failpoint::reach("verification.written");

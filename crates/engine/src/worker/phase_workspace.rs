@@ -10,6 +10,7 @@ use mow_core::money::Spending;
 use mow_core::report::Brief;
 use mow_core::worker::{Input, Role};
 use mow_host::git::Git;
+use mow_host::launch::AttemptMarks;
 use mow_host::stop_signal::StopSignal;
 use mow_host::stuck_detector::ActivityChange;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
@@ -17,8 +18,10 @@ use mow_store::phase_documents::DocumentHeader;
 use mow_store::project::Project;
 
 use super::repository_guard::AGENT_REFLOG_PREFIX;
+use super::task_runner::TaskId;
 use super::trusted_state::TrustedState;
 use crate::EngineError;
+use crate::activity::{ActivityStream, ActivityWriter};
 use crate::agent_config::{self, AgentConfig};
 use crate::run_context::RunContext;
 use crate::sealed_commits::{AttemptJournal, SealedCommits};
@@ -48,6 +51,7 @@ pub(super) struct PhaseWorkspace {
     pub(super) channel: Arc<OnceLock<WorkerChannel>>,
     /// Held while a commit is made, so that commits happen one at a time.
     pub(super) commit_lock: Arc<Mutex<()>>,
+    activity: ActivityWriter,
 }
 
 /// Sends an input to the worker's event loop, which records it in the journal.
@@ -74,6 +78,7 @@ impl PhaseWorkspace {
         let (brief, stop) =
             (brief.clone(), StopSignal::new().map_err(EngineError::io("make a pipe"))?);
         let trusted = Arc::new(Mutex::new(trusted));
+        let activity = ActivityWriter::new(&ctx.run, &brief.phase, brief.attempt);
         let on_activity: ActivityCallback = Arc::new(|_| {});
         Ok(Self {
             ctx,
@@ -89,6 +94,7 @@ impl PhaseWorkspace {
             usage: Arc::default(),
             channel: Arc::default(),
             commit_lock: Arc::default(),
+            activity,
         })
     }
 
@@ -121,6 +127,11 @@ impl PhaseWorkspace {
     /// Records a note for people.
     pub(super) fn note(&self, text: &str) {
         self.send(Input::Noted { text: text.to_owned() });
+    }
+
+    /// Returns the stream that shows people what an agent or a command does.
+    pub(super) fn activity_stream(&self, role: &str, task: Option<TaskId<'_>>) -> ActivityStream {
+        self.activity.stream(role, task).within(&self.worktree)
     }
 
     /// Reports whether the running command is stuck or active again.
@@ -214,10 +225,14 @@ impl PhaseWorkspace {
         path.strip_prefix(&self.worktree).unwrap_or(path).display().to_string()
     }
 
-    /// Returns the name of the file that the lead writes its messages to.
-    pub(super) fn inbox_file_name(&self) -> String {
-        let path = self.ctx.run.worker_inbox(&self.brief.phase, self.brief.attempt);
-        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    /// Returns the marks of every process of this attempt.
+    pub(super) fn marks(&self) -> AttemptMarks {
+        self.ctx.marks(&self.brief.phase, self.brief.attempt)
+    }
+
+    /// Returns the file that the lead writes its messages to.
+    pub(super) fn inbox_file(&self) -> PathBuf {
+        self.ctx.run.worker_inbox(&self.brief.phase, self.brief.attempt)
     }
 
     /// Returns the log file of a script or an agent of this attempt.

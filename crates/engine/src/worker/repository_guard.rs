@@ -135,7 +135,7 @@ impl<'a> RepositoryGuard<'a> {
         let name = self.workspace.rescue_name("deleted");
         for one in &lost {
             let rescued = rescue::keep_commit(&git, &name, &one.commit);
-            rescued.map_err(|error| EngineError::Host(error.into()))?;
+            rescued?;
         }
         if !lost.is_empty() {
             let names = list_names(lost.iter().map(|one| &*one.holder));
@@ -174,7 +174,7 @@ impl<'a> RepositoryGuard<'a> {
         }
         let Some((branch, commit)) = stray.first() else { return Ok(None) };
         let name = self.workspace.rescue_name("strayed");
-        rescue::keep_commit(&git, &name, commit).map_err(|e| EngineError::Host(e.into()))?;
+        rescue::keep_commit(&git, &name, commit)?;
         let commit = short(commit);
         Ok(Some(format!("it put {commit} on {branch}, which is not its branch; check that branch")))
     }
@@ -198,8 +198,7 @@ impl<'a> RepositoryGuard<'a> {
         let name = self.workspace.rescue_name("set-back");
         let to = [self.workspace.branch.as_str(), &before.head];
         let planning = self.workspace.planning_below_top();
-        let rescued = rescue::restore_branch(&self.workspace.git(), &name, to, &planning)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        let rescued = rescue::restore_branch(&self.workspace.git(), &name, to, &planning)?;
         self.frozen_plans.restore()?;
         self.workspace.trusted().head = None;
         let kept = "; its changes are kept (see `mow rescue list`)";

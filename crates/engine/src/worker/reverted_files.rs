@@ -48,8 +48,7 @@ pub(super) fn restore_reverted_files(
     let subject = format!("restore({plan}): files that {by} reverted");
     let trailers = PhaseCommits::new(workspace).trailers(None)?;
     let trailers: Vec<_> = trailers.iter().map(|(key, value)| (*key, &**value)).collect();
-    let commit = commit::revert_files(&workspace.git(), last_task, &list, &subject, &trailers)
-        .map_err(|error| EngineError::Host(error.into()))?;
+    let commit = commit::revert_files(&workspace.git(), last_task, &list, &subject, &trailers)?;
     workspace.trusted().note_commit(None, &commit);
     failpoint::reach("beside.restored");
     let names = list_names(reverted.iter().map(|(path, _)| path.as_str()));

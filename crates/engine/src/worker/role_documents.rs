@@ -106,8 +106,7 @@ impl<'a> RoleDocuments<'a> {
             return Ok(());
         }
         let name = workspace.rescue_name(&format!("unfinished-{}", role.name()));
-        rescue::keep_files(&workspace.git(), &name, &files)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        rescue::keep_files(&workspace.git(), &name, &files)?;
         let writer = Writer::open(&workspace.project, WAIT_DEFAULT)?;
         for path in self.files(kind) {
             writer.remove_file(&path)?;

@@ -173,8 +173,9 @@ impl<'a> RoleRunner<'a> {
             ("MOW_ROADMAP_FILE", roadmap),
         ];
         let label = format!("{}-{round}", role.name());
-        let (text, top, files) = (command, None, &[][..]);
-        let script = ShellScript { text, program: "sh", label: &label, top, env: &env, files };
+        let (text, program, top, files) = (command, "sh", None, &[][..]);
+        let (label, env, source) = (&label[..], &env[..], (role.name(), None));
+        let script = ShellScript { text, program, label, top, env, source, files };
         let end = script::run(workspace, &script)?;
         if end.exit == ShellExit::Stopped {
             return Ok(RoleResult::Ended(Outcome::Interrupted));

@@ -8,7 +8,9 @@ use mow_host::tamper_detection::REFLOG_ACTION_VARIABLE;
 use mow_store::phase_dirs;
 
 use super::phase_workspace::PhaseWorkspace;
+use super::task_runner::TaskId;
 use crate::EngineError;
+use crate::activity;
 use crate::run_context;
 
 /// A script for a shell to run in a checkout.
@@ -21,6 +23,8 @@ pub(super) struct ShellScript<'a> {
     /// The checkout to run in; `None` for the phase's worktree.
     pub(super) top: Option<&'a Path>,
     pub(super) env: &'a [(&'a str, String)],
+    /// The role that the script plays, and its task.
+    pub(super) source: (&'a str, Option<TaskId<'a>>),
     /// The files whose changes show that the script is active. Empty means the whole checkout.
     pub(super) files: &'a [String],
 }
@@ -37,6 +41,7 @@ pub(super) fn run(
         program: script.program.to_owned(),
         cwd: root.clone(),
         env: environment(workspace, script.top, script.env),
+        marks: Some(workspace.marks()),
         log: workspace.log_file(script.label),
         timeout: run_context::minutes_setting(&config, "multi_phase.worker_timeout_min"),
         stuck_after: run_context::minutes_setting(&config, "multi_phase.stuck_after_min"),
@@ -46,9 +51,10 @@ pub(super) fn run(
         },
     };
     let on_activity = &mut |activity| workspace.report_activity(activity);
-    let end = mow_host::shell::run(&job, &workspace.stop, on_activity);
+    let stream = workspace.activity_stream(script.source.0, script.source.1);
+    let end = activity::run_shell(&job, &workspace.stop, on_activity, &stream);
     workspace.report_active();
-    end.map_err(|error| EngineError::Host(error.into()))
+    end.map_err(EngineError::from)
 }
 
 /// Returns the environment variables of scripts and roles: names and paths, never file contents.

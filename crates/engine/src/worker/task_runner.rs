@@ -28,8 +28,12 @@ use crate::sealed_commits::CommitMark;
 /// The exit code of a script that needs a person's decision.
 const EXIT_BLOCKED: i32 = 75;
 
+/// A plan, and the number of a task in it.
+pub(super) type TaskId<'a> = (&'a str, usize);
+
 /// A task to run.
 pub(super) struct TaskJob<'a> {
+    pub(super) id: TaskId<'a>,
     pub(super) task: &'a Task,
     /// The beginning of its log names.
     pub(super) label: &'a str,
@@ -74,7 +78,7 @@ impl<'a> TaskRunner<'a> {
         };
         let (env, label) =
             (task_environment(self.workspace, plan, number), format!("{plan}-t{number}"));
-        let job = TaskJob { task, label: &label, env: &env, files: &[] };
+        let job = TaskJob { id: (plan, number), task, label: &label, env: &env, files: &[] };
         let (sealed, key) = (self.workspace.sealed_commits()?, (plan.to_owned(), number));
         if let Some(commit) = sealed.tasks.get(&key) {
             let commit = Some(commit.clone());
@@ -94,7 +98,7 @@ impl<'a> TaskRunner<'a> {
         failpoint::reach("task.cleared");
         let before = self.repository_guard.snapshot()?;
         let documents = self.document_guard.snapshot(Role::Executor)?;
-        let early_end = self.run_action(&job, (plan, number))?;
+        let early_end = self.run_action(&job)?;
         self.document_guard.restore(&documents)?;
         if let Some(reason) = self.repository_guard.violation(&before)? {
             let kept = self.repository_guard.roll_back(&before)?;
@@ -151,7 +155,8 @@ impl<'a> TaskRunner<'a> {
     ) -> Result<Option<String>, EngineError> {
         let (commands, label) = (check_commands(job.task), format!("{}-check", job.label));
         let (commands, label) = (&commands[..], &label[..]);
-        self.evidence.first_failure(&CheckList { commands, label, env: job.env, fresh_reason })
+        let (task, env) = (Some(job.id), job.env);
+        self.evidence.first_failure(&CheckList { commands, label, task, env, fresh_reason })
     }
 
     /// Returns the outcome, or [`Outcome::Interrupted`] if the effect was stopped: then a failure
@@ -161,15 +166,12 @@ impl<'a> TaskRunner<'a> {
     }
 
     /// Runs the action of a task; returns an outcome if the task ends here.
-    pub(super) fn run_action(
-        &self,
-        job: &TaskJob<'_>,
-        (plan, number): (&str, usize),
-    ) -> Result<Option<Outcome>, EngineError> {
+    pub(super) fn run_action(&self, job: &TaskJob<'_>) -> Result<Option<Outcome>, EngineError> {
         if let Some(agent) = self.workspace.agent_for(Role::Executor)? {
-            return AgentRoles::new(self.workspace).run_task(&agent, job, (plan, number));
+            return AgentRoles::new(self.workspace).run_task(&agent, job);
         }
-        let TaskJob { task, label, env, files } = job;
+        let TaskJob { id, task, label, env, files } = job;
+        let source = (Role::Executor.name(), Some(*id));
         let mut blocks = task.element("action").map(shell_blocks).unwrap_or_default();
         if let Some(command) = self.workspace.role_command(Role::Executor) {
             blocks = vec![ShellBlock { program: "sh", text: command }];
@@ -182,7 +184,8 @@ impl<'a> TaskRunner<'a> {
             let label = format!("{label}-{}", n + 1);
             let text = format!("set -eu\n{}", block.text);
             let (text, program) = (text.as_str(), block.program);
-            let script = ShellScript { text, program, label: &label, top: None, env, files };
+            let label = &label;
+            let script = ShellScript { text, program, label, top: None, env, source, files };
             let end = script::run(self.workspace, &script)?;
             match (&end.exit, describe_failure(&end)) {
                 (_, None) => {}

@@ -2,22 +2,28 @@
 //! each running effect.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use mow_core::report::LeadMessage;
 use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
 use mow_host::life_lock::LifeLock;
 use mow_host::stop_signal::StopSignal;
 use mow_host::stuck_detector::ActivityChange;
-use mow_store::journal::{Journal, JournalReader};
+use mow_store::journal::Journal;
 
+use super::lead_inbox::LeadInbox;
 use super::perform::perform;
 use super::phase_workspace::PhaseWorkspace;
 use crate::EngineError;
 use crate::clock::Clock;
 use crate::drive::World;
-use crate::watch::{self, POLL_INTERVAL, WakeFlag};
+use crate::watch::{self, FileWatch, POLL_INTERVAL, WakeFlag};
+
+/// The most wake-ups that wait for the worker's event loop.
+///
+/// Threads of effects send a few per second. When the queue is full, they wait for the loop, so
+/// that no outcome is lost; the loop itself never sends.
+const QUEUE_MAX: usize = 256;
 
 /// What wakes the worker's event loop.
 enum Wakeup {
@@ -37,17 +43,17 @@ pub(super) struct WorkerWorld {
     /// The stop signals of running effects, by effect id.
     stops: BTreeMap<u64, StopSignal>,
     journal: Journal,
-    inbox: JournalReader,
+    inbox: LeadInbox,
     /// The first input; `None` once it was taken.
     begin: Option<Input>,
     clock: Clock,
     wake_flag: WakeFlag,
-    sender: Sender<Wakeup>,
+    /// Keeps the thread alive that watches the inbox.
+    _inbox_watch: FileWatch,
+    sender: SyncSender<Wakeup>,
     receiver: Receiver<Wakeup>,
     /// Since when the lead has not acknowledged the newest record, in milliseconds.
     unacknowledged_since: Option<u64>,
-    /// The newest journal record that the lead has acknowledged.
-    acknowledged_seq: u64,
     /// Whether the current silence of the lead has been noted.
     silence_noted: bool,
 }
@@ -57,16 +63,21 @@ impl WorkerWorld {
         workspace: PhaseWorkspace,
         life: LifeLock,
         journal: Journal,
-        inbox: JournalReader,
+        inbox: LeadInbox,
         begin: Input,
     ) -> Self {
-        let (sender, receiver) = mpsc::channel();
-        let wake_flag = WakeFlag::default();
-        let (own, wake) = (workspace.inbox_file_name(), sender.clone());
-        let is_inbox = move |name: &str| name == own;
-        watch::watch_dirs(&[workspace.ctx.run.path()], is_inbox, wake_flag.clone(), move || {
-            wake.send(Wakeup::InboxChanged).is_ok()
-        });
+        let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
+        let (wake_flag, wake) = (WakeFlag::default(), sender.clone());
+        // The file, not its directory: there the files of all workers change.
+        let inbox_watch = watch::watch_files(
+            &[&workspace.inbox_file()],
+            |_| true,
+            wake_flag.clone(),
+            move || {
+                // If the queue is full, the loop runs and reads the inbox anyway.
+                wake.try_send(Wakeup::InboxChanged).ok();
+            },
+        );
         let learned = sender.clone();
         let channel = move |input| drop(learned.send(Wakeup::Learned(input)));
         workspace.channel.set(Box::new(channel)).ok();
@@ -79,10 +90,10 @@ impl WorkerWorld {
             begin: Some(begin),
             clock: Clock::default(),
             wake_flag,
+            _inbox_watch: inbox_watch,
             sender,
             receiver,
             unacknowledged_since: None,
-            acknowledged_seq: 0,
             silence_noted: false,
         }
     }
@@ -90,15 +101,8 @@ impl WorkerWorld {
     /// Reads the lead's messages from the inbox file.
     fn read_inbox(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.wake_flag.reset();
-        for record in self.inbox.poll()? {
-            match record.parse::<LeadMessage>()? {
-                LeadMessage::Through { seq } => {
-                    self.acknowledged_seq = self.acknowledged_seq.max(seq);
-                }
-                note => inputs.push(Input::FromLead(note)),
-            }
-        }
-        if self.acknowledged_seq >= self.journal.last_seq() {
+        inputs.extend(self.inbox.read_notes()?.into_iter().map(Input::FromLead));
+        if self.inbox.acknowledged_seq() >= self.journal.last_seq() {
             (self.unacknowledged_since, self.silence_noted) = (None, false);
         }
         Ok(())

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mow_core::inbox::{QuestionKey, QuestionTopic};
 use mow_core::lead::{Event, Lead, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::worker;
@@ -60,8 +61,9 @@ fn run_in(dir: &Path) -> RunDir {
 }
 
 /// Returns the text of a question of a phase.
-fn question(phase: PhaseNumber, n: u32) -> String {
-    format!("{phase}/question/executor/{n}")
+fn question(phase: PhaseNumber, n: u32) -> QuestionKey {
+    let (session, request) = ("executor".to_owned(), n.to_string());
+    QuestionTopic::Permission { session, request }.of_phase(phase)
 }
 
 /// The entry point of the child processes; passes without a part in the environment.

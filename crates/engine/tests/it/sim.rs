@@ -12,32 +12,41 @@
 //! | `MOW_SIM_LARGE` | the phases of the large run; it has a tenth as many workers |
 //! | `MOW_SIM_LARGE_SEEDS` | the number of large runs |
 //! | `MOW_SIM_LARGE_SEED` | make only the large run of this seed |
+//! | `MOW_SIM_DIGESTS` | write a digest of the lead's journal of each seed to this file |
 
 mod agents;
 mod checks;
 mod disk;
 mod effects;
 mod idle;
+mod link;
 mod people;
 mod scenario;
 mod stalls;
 mod worker_processes;
 mod world;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
+use mow_core::hash;
 use mow_core::lead::{RunStatus, Status};
 use mow_core::stage::Lookahead;
 use mow_core::worker::{Effect, Role};
 use mow_engine::drive::drive;
 use mow_testkit::seeded_rng::SeededRng;
 
+use link::{BrokenConsumer, LinkFaults};
 use scenario::{FaultBudget, Scenario};
 use world::{Sim, SimStop};
 
 /// How often people intervene in a run that rests before it counts as endless.
 const ROUNDS_MAX: usize = 60;
+
+/// A digest of the lead's journal of each seed. A change that leaves all decisions the same leaves
+/// them the same.
+type Digests = BTreeMap<u64, String>;
 
 /// Counts of what happened in simulated runs.
 #[derive(Debug, Default)]
@@ -51,6 +60,9 @@ struct Tally {
     throttled: usize,
     denied: usize,
     stopped: usize,
+    /// Events that a faulty link sent again, and its faults.
+    resends: u64,
+    link_faults: u64,
 }
 
 impl Sim {
@@ -92,6 +104,7 @@ impl Sim {
             return Err(broken);
         }
         self.check_agents()?;
+        self.check_resends()?;
         let lead = &self.invariants.lead;
         let mut excused = self.given_up.clone();
         for track in lead.phases.values() {
@@ -133,6 +146,14 @@ impl Sim {
             + &shown.chain(items).collect::<String>()
     }
 
+    /// Returns a digest of the lead's journal.
+    fn journal_digest(&self) -> String {
+        let add = |digest: String, (at, line): &(u64, Box<str>)| {
+            hash::hex(format!("{digest} {at} {line}").as_bytes())
+        };
+        self.journal.iter().fold(String::new(), add)
+    }
+
     fn count(&self, tally: &mut Tally) {
         let is_done = self.invariants.lead.is_over();
         tally.done += u64::from(is_done);
@@ -140,17 +161,40 @@ impl Sim {
         tally.batches += self.journal.len();
         tally.attempts += self.processes.len();
         tally.leads += self.generation;
+        tally.resends += self.link.resends;
+        tally.link_faults += self.link.faults_seen;
         self.count_agents(tally);
     }
 }
 
-fn run_seed(seed: u64, phases_max: u64, tally: &mut Tally) -> Result<(), String> {
+/// The link between the lead and the workers of simulated runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkKind {
+    Lossless,
+    Faulty,
+    /// Faulty, with a consumer that must be found out.
+    Broken(BrokenConsumer),
+}
+
+/// Runs a seed; returns the digest of its journal.
+fn run_seed(
+    seed: u64,
+    phases_max: u64,
+    link: LinkKind,
+    tally: &mut Tally,
+) -> Result<String, String> {
     let mut rng = SeededRng::new(seed);
     let scenario = Scenario::roll(&mut rng, phases_max);
+    let is_faulty = link != LinkKind::Lossless;
+    let faults = is_faulty.then(|| LinkFaults::roll(&mut rng, scenario.specs.len()));
     let mut sim = Sim::new(rng, scenario);
+    sim.link.faults = faults;
+    if let LinkKind::Broken(consumer) = link {
+        sim.link.broken = Some(consumer);
+    }
     let outcome = sim.run();
     sim.count(tally);
-    outcome
+    outcome.map(|()| sim.journal_digest())
 }
 
 fn number_of(variable: &str) -> Option<u64> {
@@ -158,8 +202,8 @@ fn number_of(variable: &str) -> Option<u64> {
 }
 
 /// Returns the command that runs one seed again.
-fn rerun_command(variables: &str) -> String {
-    format!("run it again with\n  {variables} cargo test -p mow-engine --test it sim::")
+fn rerun_command(variables: &str, test: &str) -> String {
+    format!("run it again with\n  {variables} cargo test -p mow-engine --test it sim::{test}")
 }
 
 /// Returns the seed of variable `one`, or as many seeds as variable `count` says.
@@ -171,32 +215,42 @@ fn seeds(one: &str, count: &str, default: u64) -> Range<u64> {
 }
 
 /// Runs some seeds; returns the first problem.
-fn run_seeds(seeds: impl Iterator<Item = u64>) -> Result<Tally, String> {
+fn run_seeds(seeds: impl Iterator<Item = u64>, link: LinkKind) -> Result<(Tally, Digests), String> {
     let phases_max = number_of("MOW_SIM_PHASES").unwrap_or(30);
-    let mut tally = Tally::default();
+    let test = if link == LinkKind::Lossless { "every_seed" } else { "a_faulty_link" };
+    let (mut tally, mut digests) = (Tally::default(), Digests::new());
     for seed in seeds {
-        run_seed(seed, phases_max, &mut tally).map_err(|problem| {
+        let digest = run_seed(seed, phases_max, link, &mut tally).map_err(|problem| {
             let variables = format!("MOW_SIM_SEED={seed} MOW_SIM_PHASES={phases_max}");
-            format!("seed {seed}: {problem}\n{}", rerun_command(&variables))
+            format!("seed {seed}: {problem}\n{}", rerun_command(&variables, test))
         })?;
+        digests.insert(seed, digest);
     }
-    Ok(tally)
+    Ok((tally, digests))
 }
+
+/// Writes the digests to the file that `MOW_SIM_DIGESTS` names.
+#[expect(clippy::disallowed_methods, reason = "a file for the developer, not of a project")]
+fn write_digests(digests: &Digests) {
+    if let Some(path) = std::env::var_os("MOW_SIM_DIGESTS") {
+        let lines = digests.iter().map(|(seed, digest)| format!("{seed} {digest}\n"));
+        std::fs::write(path, lines.collect::<String>()).expect("the file can be written");
+    }
+}
+
+/// The number of seeds if `MOW_SIM_SEEDS` names none.
+const SEEDS: u64 = 300;
 
 #[test]
 fn every_seed_keeps_the_invariants() {
-    let seeds = seeds("MOW_SIM_SEED", "MOW_SIM_SEEDS", 300);
-    let outcomes = std::thread::scope(|scope| {
-        let halves = [0, 1].map(|skip| {
-            let seeds = seeds.clone().skip(skip).step_by(2);
-            scope.spawn(move || run_seeds(seeds))
-        });
-        halves.map(|half| half.join().expect("no seed panics"))
-    });
+    let seeds = seeds("MOW_SIM_SEED", "MOW_SIM_SEEDS", SEEDS);
+    let outcomes = run_halves(&seeds, LinkKind::Lossless);
     let is_all = seeds.count() >= 100;
+    let mut all = Digests::new();
     for outcome in outcomes {
         match outcome {
-            Ok(tally) => {
+            Ok((tally, digests)) => {
+                all.extend(digests);
                 println!("{tally:?}");
                 let Tally { asked, throttled, denied, stopped, .. } = tally;
                 let least = [asked, throttled, denied, stopped].into_iter().min();
@@ -204,6 +258,47 @@ fn every_seed_keeps_the_invariants() {
             }
             Err(problem) => panic!("{problem}"),
         }
+    }
+    write_digests(&all);
+}
+
+/// Runs half of the seeds in one thread and half in another.
+fn run_halves(seeds: &Range<u64>, link: LinkKind) -> [Result<(Tally, Digests), String>; 2] {
+    std::thread::scope(|scope| {
+        let halves = [0, 1].map(|skip| {
+            let seeds = seeds.clone().skip(skip).step_by(2);
+            scope.spawn(move || run_seeds(seeds, link))
+        });
+        halves.map(|half| half.join().expect("no seed panics"))
+    })
+}
+
+#[test]
+fn a_faulty_link_keeps_the_invariants() {
+    let seeds = seeds("MOW_SIM_SEED", "MOW_SIM_SEEDS", SEEDS);
+    for outcome in run_halves(&seeds, LinkKind::Faulty) {
+        match outcome {
+            Ok((tally, _)) => {
+                println!("{tally:?}");
+                let is_all = seeds.clone().count() >= 100;
+                let least = tally.resends.min(tally.link_faults);
+                assert!(!is_all || least > 1_000, "the link has too few faults: {tally:?}");
+            }
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+}
+
+#[test]
+fn a_broken_consumer_of_link_events_is_caught() {
+    use BrokenConsumer::{EarlyExit, NoDedupe, NoFencing, NoOrder};
+    for consumer in [NoDedupe, NoFencing, NoOrder, EarlyExit] {
+        let problem = |seed| {
+            let link = LinkKind::Broken(consumer);
+            run_seed(seed, 30, link, &mut Tally::default()).err().map(|problem| (seed, problem))
+        };
+        let (seed, problem) = (0..SEEDS).find_map(problem).expect("some seed finds it");
+        println!("{consumer:?}, seed {seed}: {}", problem.lines().next().unwrap_or_default());
     }
 }
 
@@ -215,14 +310,17 @@ fn a_large_run_keeps_the_invariants() {
         let mut tally = Tally::default();
         let outcome = run_large(seed, phases, &mut tally);
         println!("{phases} phases, seed {seed}: {:.0} s, {tally:?}", began.elapsed().as_secs_f32());
-        if let Err(problem) = outcome {
-            let variables = format!("MOW_SIM_LARGE={phases} MOW_SIM_LARGE_SEED={seed}");
-            panic!("{problem}\n{}", rerun_command(&variables));
+        match outcome {
+            Ok(digest) => println!("digest of the journal: {digest}"),
+            Err(problem) => {
+                let variables = format!("MOW_SIM_LARGE={phases} MOW_SIM_LARGE_SEED={seed}");
+                panic!("{problem}\n{}", rerun_command(&variables, "a_large_run"));
+            }
         }
     }
 }
 
-fn run_large(seed: u64, phases: u64, tally: &mut Tally) -> Result<(), String> {
+fn run_large(seed: u64, phases: u64, tally: &mut Tally) -> Result<String, String> {
     let mut rng = SeededRng::new(phases + seed);
     let mut scenario = Scenario::of(&mut rng, phases, usize::try_from(phases / 10 + 1).unwrap());
     scenario.settings.circuit_breaker = 0;
@@ -247,7 +345,7 @@ fn run_large(seed: u64, phases: u64, tally: &mut Tally) -> Result<(), String> {
     let mut sim = Sim::new(rng, scenario);
     let outcome = sim.run();
     sim.count(tally);
-    outcome
+    outcome.map(|()| sim.journal_digest())
 }
 
 /// Returns the duration of an effect: 20 % of a phase is research, 15 % planning, the rest work.

@@ -6,6 +6,7 @@
 //! An agent that cannot resume reports the session as unknown, and a new session has to start.
 
 mod form;
+mod tool_calls;
 
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use super::{
     FailureKind, RESUME_PROMPT, Reply, ToolServer, Usage, one_line, request_id,
 };
 use crate::stop_signal::StopSignal;
+use tool_calls::ToolCalls;
 
 const PROTOCOL_VERSION: u64 = 1;
 /// Names of the modes in which agents edit without asking, and in which they only read.
@@ -47,6 +49,7 @@ pub(super) fn run(
         session: String::new(),
         is_working: false,
         text: String::new(),
+        calls: ToolCalls::default(),
         refusal: None,
         reported_cost: (job.session == AgentSession::New).then_some(0.0),
         spent: None,
@@ -65,6 +68,7 @@ struct Acp<'a> {
     is_working: bool,
     /// The text since the last tool call.
     text: String,
+    calls: ToolCalls,
     /// The reason of the last refusal, until the agent continues.
     refusal: Option<String>,
     /// The session's cost in dollars at the last report; `spent` is the current cost.
@@ -170,9 +174,12 @@ impl Acp<'_> {
                 }
                 self.refusal = None;
                 self.flush_text();
-                let name = update["kind"].as_str().unwrap_or("other").to_owned();
-                let summary = one_line(update["title"].as_str().unwrap_or_default());
-                self.callbacks.on_event(Event::Tool { name, summary });
+                let events = self.calls.update(update);
+                self.report(events);
+            }
+            "tool_call_update" => {
+                let events = self.calls.update(update);
+                self.report(events);
             }
             _ => {}
         }
@@ -186,6 +193,10 @@ impl Acp<'_> {
         // The answer that would report the tokens will not come any more.
         self.on_usage(&Value::Null);
         Some(Shutdown::fail(FailureKind::BudgetExceeded, text))
+    }
+
+    fn report(&mut self, events: Vec<Event>) {
+        events.into_iter().for_each(|event| self.callbacks.on_event(event));
     }
 
     /// Reports the collected text as one event and returns it.
@@ -221,6 +232,9 @@ impl Acp<'_> {
         call: &IncomingCall<'_>,
     ) -> Result<Option<Shutdown>, AgentError> {
         let ask = permission(&call.params["toolCall"]);
+        self.flush_text();
+        let events = self.calls.request(&call.params["toolCall"]);
+        self.report(events);
         let reply = if self.is_served(call) { Reply::Allow } else { self.ask(&ask) };
         let (wanted, refusal): (&[&str], _) = match reply {
             Reply::Park => return Ok(Some(Shutdown::kill(AgentOutcome::Parked { ask }))),

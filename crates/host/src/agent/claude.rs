@@ -25,7 +25,9 @@ use super::{
     FailureKind, RESUME_PROMPT, Reply, ToolSpec, mcp, one_line, request_id,
 };
 use crate::stop_signal::StopSignal;
-use message_fields::{new_uuid, question, status, summary, text, with_answers};
+use message_fields::{
+    new_uuid, question, status, summary, text, tool_outcomes, tool_use, with_answers,
+};
 use usage_meter::UsageMeter;
 
 const QUESTION_TOOL: &str = "AskUserQuestion";
@@ -127,7 +129,15 @@ impl ClaudeConversation<'_> {
                 self.on_control_request(text(line, "/request_id"), &line["request"])
             }
             "assistant" => self.on_assistant(job, line),
-            "user" if line["parent_tool_use_id"].is_null() => self.send_messages().map(|()| None),
+            "user" => {
+                for outcome in tool_outcomes(line) {
+                    self.callbacks.on_event(Event::ToolEnded(outcome));
+                }
+                if line["parent_tool_use_id"].is_null() {
+                    self.send_messages()?;
+                }
+                Ok(None)
+            }
             "system" => Ok(self.on_system(line)),
             "command_lifecycle" => {
                 if matches!(text(line, "/state"), "completed" | "cancelled") {
@@ -278,9 +288,7 @@ impl ClaudeConversation<'_> {
                 "text" if is_own => Event::Text(text(block, "/text").to_owned()),
                 "tool_use" => {
                     uses_tool = true;
-                    let (name, summary) =
-                        (text(block, "/name").to_owned(), summary(&block["input"]));
-                    Event::Tool { name, summary }
+                    Event::Tool(tool_use(block))
                 }
                 _ => continue,
             };

@@ -5,6 +5,7 @@
 //! tool and input. Codex reports tokens but no dollars.
 
 mod failure_kind;
+mod tool_item;
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -192,22 +193,17 @@ impl Codex<'_> {
                 field("text").clone_into(&mut self.last_message);
                 self.callbacks.on_event(Event::Text(self.last_message.clone()));
             }
-            (
-                "commandExecution" | "fileChange" | "mcpToolCall" | "dynamicToolCall" | "webSearch",
-                false,
-            ) => {
-                if field("type") == "fileChange" && self.changes.len() < CHANGES_MAX {
+            (kind, false) if tool_item::is_tool(kind) => {
+                if kind == "fileChange" && self.changes.len() < CHANGES_MAX {
                     self.changes.insert(field("id").to_owned(), item["changes"].clone());
                 }
-                let name = match field("tool") {
-                    "" => field("type"),
-                    tool => tool,
-                };
-                let (name, summary) = (name.to_owned(), summary(item));
-                self.callbacks.on_event(Event::Tool { name, summary });
+                self.callbacks.on_event(Event::Tool(tool_item::tool_use(item)));
             }
-            ("commandExecution" | "fileChange" | "mcpToolCall" | "dynamicToolCall", true) => {
-                return self.steer();
+            (kind, true) if tool_item::is_tool(kind) => {
+                self.callbacks.on_event(Event::ToolEnded(tool_item::outcome(item)));
+                if kind != "webSearch" {
+                    self.steer()?;
+                }
             }
             _ => {}
         }
@@ -417,17 +413,4 @@ fn answers_json(params: &Value, reply: &Reply) -> Value {
         (question["id"].as_str().unwrap_or_default().to_owned(), json!({ "answers": [answer(n)] }))
     });
     json!({ "answers": all.collect::<serde_json::Map<_, _>>() })
-}
-
-/// Returns the main content of an item in one line.
-fn summary(item: &Value) -> String {
-    if let Some(command) = item["command"].as_str() {
-        return one_line(command);
-    }
-    if let Some(changes) = item["changes"].as_array() {
-        let paths = changes.iter().filter_map(|change| change["path"].as_str());
-        return one_line(&paths.collect::<Vec<_>>().join(", "));
-    }
-    let rest = if item["arguments"].is_null() { &item["query"] } else { &item["arguments"] };
-    one_line(&rest.to_string())
 }

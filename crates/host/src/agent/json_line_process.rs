@@ -4,14 +4,12 @@
 //! blocks, because an agent may print while it does not read. Dropping a [`JsonLineProcess`] ends the
 //! agent and every process that it started, so a panic leaves no orphans.
 
-#![expect(clippy::disallowed_methods, reason = "starting agents is what this is for")]
-
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,13 +19,14 @@ use serde_json::Value;
 
 use super::{AgentError, AgentJob, AgentOutcome, FailureKind, Limits};
 use crate::bounded_log::BoundedLog;
+use crate::launch::{self, Launch, LaunchError, ProcessGroup, Variables};
 use crate::process;
 use crate::shell::close_pipe_on_exit;
 use crate::stop_signal::{StopSignal, poll_until};
 use crate::stuck_detector::{ActivityChange, StuckDetector};
 
 /// The variable that marks all processes of one run of an agent.
-const MARK: &str = "MOW_AGENT";
+const MARK: &str = launch::AGENT_VARIABLE;
 /// How long an agent that was asked to end may take to exit.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long processes that the agent left behind may take to exit.
@@ -131,32 +130,30 @@ impl JsonLineProcess {
         args: &[String],
         env: &[(&str, OsString)],
     ) -> Result<Option<Self>, AgentError> {
-        let failed = |source| {
-            let (program, cwd) = (job.program.clone(), job.cwd.clone());
-            AgentError::Start { program, cwd, source }
-        };
+        let failed = |source| AgentError::Watch { source };
         let log = BoundedLog::create(&job.log)
             .map_err(|source| AgentError::Log { path: job.log.clone(), source })?;
         let mark = new_mark();
-        let mut command = Command::new(&job.program);
-        command.args(&job.args).args(args).current_dir(&job.cwd).process_group(0);
-        command.env_clear().envs(job.env.iter().cloned());
-        command.envs(env.iter().map(|(name, value)| (*name, value.clone()))).env(MARK, &mark);
-        failpoint::clear_env(&mut command);
         let (stdin, input) = io::pipe().map_err(failed)?;
         let (output, stdout) = io::pipe().map_err(failed)?;
         let (errors, stderr) = io::pipe().map_err(failed)?;
         let (exit, exit_writer) = io::pipe().map_err(failed)?;
         rustix::io::ioctl_fionbio(&input, true).map_err(|errno| failed(errno.into()))?;
-        let spawned = command.stdin(stdin).stdout(stdout).stderr(stderr).spawn();
-        // The command holds our copies of the agent's pipe ends.
-        drop(command);
-        let child = match spawned {
-            Ok(child) => child,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && job.cwd.is_dir() => {
-                return Ok(None);
-            }
-            Err(source) => return Err(failed(source)),
+        let more = env.iter().map(|(name, value)| (OsString::from(name), value.clone()));
+        let started = launch::start(Launch {
+            cwd: Some(job.cwd.clone()),
+            variables: Variables::Exact(job.env.iter().cloned().chain(more).collect()),
+            marks: Some(job.marks.clone()),
+            agent_mark: Some(mark.clone()),
+            group: ProcessGroup::Own,
+            stdin: stdin.into(),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            ..Launch::other(&job.program).with_args(&job.args).with_args(args)
+        });
+        let child = match started {
+            Err(LaunchError::MissingProgram { .. }) => return Ok(None),
+            started => started?,
         };
         let now = Instant::now();
         let stuck_detector =

@@ -32,7 +32,8 @@ use gix::bstr::ByteSlice;
 use gix::open::Permissions;
 use gix::sec::Permission;
 
-use super::{Git, REDIRECTING_VARIABLES, git_dirs::GitDirs};
+use super::{Git, git_dirs::GitDirs};
+use crate::launch::REPOSITORY_VARIABLES;
 
 use objects::ObjectBuffer;
 use settings::{has_variable, variable};
@@ -131,7 +132,7 @@ impl InProcessRepo {
 fn has_unsupported_variables() -> bool {
     // Git treats an empty home as unset; gix treats it as the current directory.
     let is_empty = |name: &str| variable(name).is_some_and(|home| home.is_empty());
-    REDIRECTING_VARIABLES.iter().any(|name| has_variable(name))
+    REPOSITORY_VARIABLES.iter().any(|name| has_variable(name))
         // Settings from a git that called us; gix does not read them from this variable.
         || has_variable("GIT_CONFIG_PARAMETERS")
         || ["HOME", "XDG_CONFIG_HOME"].into_iter().any(is_empty)

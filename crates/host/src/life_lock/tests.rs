@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::*;
+use crate::launch::tests::test_marks;
 use crate::process::{WorkerCommand, start_worker};
 
 /// A directory with a lock and named pipes, with which the test controls its processes.
@@ -37,11 +38,13 @@ impl Fixture {
             exe: exe.to_path_buf(),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             env: vec![("MOW_TEST_DIR".to_owned(), dir)],
+            marks: test_marks("life-lock"),
             cwd: self.dir.path().to_path_buf(),
             log: self.path("logs/worker.log"),
             life_lock: self.life_lock(),
         })
         .unwrap()
+        .process
     }
 
     /// Unblocks the process that reads the pipe.

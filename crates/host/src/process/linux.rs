@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::{ProcessError, ProcessIdentity};
+use crate::stop_signal::poll_until;
 
 /// How long to wait for killed processes to disappear.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
@@ -45,6 +46,7 @@ pub(super) struct ProcessStat {
 }
 
 /// A process with an open descriptor, so that a signal cannot hit another process with its id.
+#[derive(Debug)]
 struct OpenProcess {
     process: ProcessIdentity,
     descriptor: OwnedFd,
@@ -66,51 +68,104 @@ pub(super) fn terminate(process: ProcessIdentity) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Waits without a time limit until a process is gone.
-pub(super) fn wait_until_gone(process: ProcessIdentity) -> io::Result<()> {
-    let Some(target) = open(process)? else { return Ok(()) };
-    loop {
-        let mut fds = [PollFd::new(&target.descriptor, PollFlags::IN)];
-        match poll(&mut fds, None) {
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+/// A process that is watched until it ends.
+#[derive(Debug)]
+pub(crate) struct WatchedProcess {
+    target: OpenProcess,
+}
+
+impl WatchedProcess {
+    /// How often to look whether it has ended; `None` because its descriptor tells that.
+    pub(crate) const LOOK_EVERY: Option<Duration> = None;
+
+    /// Opens a process; `None` if it is gone.
+    pub(crate) fn open(process: ProcessIdentity) -> io::Result<Option<Self>> {
+        Ok(open(process)?.map(|target| Self { target }))
+    }
+
+    /// Returns a descriptor that becomes readable when the process has ended.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.target.descriptor.as_fd())
+    }
+
+    /// Returns whether the process has ended.
+    pub(crate) fn has_ended(&self) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.target.descriptor, PollFlags::IN)];
+        poll_until(&mut fds, Some(Duration::ZERO))?;
+        Ok(!fds[0].revents().is_empty())
     }
 }
 
-pub(super) fn end_with_variable(variable: &str, grace: Duration) -> Result<usize, ProcessError> {
-    let start = Instant::now();
-    let kill_at = start + grace;
-    let give_up_at = kill_at + KILLED_WITHIN;
-    let mut signalled = BTreeSet::new();
-    let mut empty_scans = 0;
-    while empty_scans < EMPTY_SCANS {
-        let targets = find(variable, &signalled).map_err(|source| ProcessError::List { source })?;
-        if targets.is_empty() {
-            empty_scans += 1;
-            continue;
+/// Ends all processes with an environment variable, in steps that never wait.
+#[derive(Debug)]
+pub(crate) struct EndingProcesses {
+    variable: String,
+    kill_at: Instant,
+    give_up_at: Instant,
+    signalled: BTreeSet<ProcessIdentity>,
+    /// The processes that the last search found.
+    targets: Vec<OpenProcess>,
+}
+
+impl EndingProcesses {
+    /// Creates the task; the processes have `grace` to end after SIGTERM.
+    pub(crate) fn new(name: &str, value: &str, grace: Duration) -> Self {
+        let kill_at = Instant::now() + grace;
+        Self {
+            variable: format!("{name}={value}"),
+            kill_at,
+            give_up_at: kill_at + KILLED_WITHIN,
+            signalled: BTreeSet::new(),
+            targets: Vec::new(),
         }
-        empty_scans = 0;
+    }
+
+    /// Searches the processes and signals them; returns whether there are none.
+    pub(crate) fn step(&mut self) -> Result<bool, ProcessError> {
+        for _ in 0..EMPTY_SCANS {
+            let found = find(&self.variable, &self.signalled);
+            self.targets = found.map_err(|source| ProcessError::List { source })?;
+            if !self.targets.is_empty() {
+                return self.signal().map(|()| false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn signal(&mut self) -> Result<(), ProcessError> {
         let now = Instant::now();
-        if now >= give_up_at {
-            let pids = targets.iter().map(|target| target.process.pid).collect();
-            return Err(ProcessError::StillRunning { variable: variable.to_owned(), pids });
+        if now >= self.give_up_at {
+            let pids = self.targets.iter().map(|target| target.process.pid).collect();
+            return Err(ProcessError::StillRunning { variable: self.variable.clone(), pids });
         }
-        let signal = if now < kill_at { Signal::TERM } else { Signal::KILL };
-        for target in &targets {
+        let signal = if now < self.kill_at { Signal::TERM } else { Signal::KILL };
+        for target in &self.targets {
             // A second SIGTERM could interrupt the cleanup that the first one started.
-            if signalled.insert(target.process) || signal == Signal::KILL {
+            if self.signalled.insert(target.process) || signal == Signal::KILL {
                 // A process that cannot be signalled is found again and named in the error at the
                 // end.
                 send(target, signal).ok();
             }
         }
-        let end = if now < kill_at { kill_at } else { give_up_at };
-        let wait = end.saturating_duration_since(now).min(POLL_EVERY);
-        wait_for_any(&targets, wait).map_err(|source| ProcessError::List { source })?;
+        Ok(())
     }
-    Ok(signalled.len())
+
+    /// Returns descriptors that become readable when a found process has ended.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.targets.iter().map(|target| target.descriptor.as_fd())
+    }
+
+    /// Returns how long to wait for the next step, if no process ends before.
+    pub(crate) fn pause(&self) -> Duration {
+        let now = Instant::now();
+        let end = if now < self.kill_at { self.kill_at } else { self.give_up_at };
+        end.saturating_duration_since(now).min(POLL_EVERY)
+    }
+
+    /// Returns how many processes were signalled.
+    pub(crate) fn count(&self) -> usize {
+        self.signalled.len()
+    }
 }
 
 /// Waits until no process of a program uses a directory, at most as long as `wait`.
@@ -222,18 +277,26 @@ fn is_below(stats: &BTreeMap<u32, ProcessStat>, marked: &BTreeSet<u32>, pid: u32
 }
 
 fn has_variable(pid: u32, wanted: &[u8]) -> bool {
+    environment(pid).split(|byte| *byte == 0).any(|entry| entry == wanted)
+}
+
+/// Returns the environment that a process was started with, as `NAME=value` separated by NUL.
+///
+/// It is empty for a process of another user, whose environment is not readable.
+pub(super) fn environment(pid: u32) -> Vec<u8> {
     for _ in 0..EXEC_POLLS_MAX {
-        // A process whose environment is not readable belongs to another user.
-        let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-        if !environ.is_empty() {
-            return environ.split(|byte| *byte == 0).any(|entry| entry == wanted);
-        }
-        if !is_in_exec(pid) {
-            return false;
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if !environ.is_empty() || !is_in_exec(pid) {
+            return environ;
         }
         thread::sleep(EXEC_POLL_EVERY);
     }
-    false
+    Vec::new()
+}
+
+/// Returns the parent of a process, 0 for the first process of the system; `None` if it is gone.
+pub(super) fn parent(pid: u32) -> Option<u32> {
+    stat(pid).map(|stat| stat.parent)
 }
 
 /// Returns whether a process is in the middle of `exec`, when it has neither arguments nor
@@ -300,9 +363,5 @@ fn send(target: &OpenProcess, signal: Signal) -> io::Result<()> {
 fn wait_for_any(targets: &[OpenProcess], wait: Duration) -> io::Result<()> {
     let mut fds: Vec<PollFd<'_>> =
         targets.iter().map(|target| PollFd::new(&target.descriptor, PollFlags::IN)).collect();
-    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
-    match poll(&mut fds, Some(&wait)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
+    poll_until(&mut fds, Some(wait))
 }

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
 
 use super::*;
+use crate::launch::tests::test_marks;
 
 /// Starts a script with a token and waits until it prints `ready`.
 fn start(token: &str, script: &str) -> Child {
@@ -73,37 +73,31 @@ fn a_signal_reaches_only_the_process_with_the_right_start_time() {
 }
 
 #[test]
-fn workers_leave_no_zombies() {
+fn a_worker_runs_in_its_directory_with_its_variables_and_log() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
     let start = WorkerCommand {
         exe: "sh".into(),
         args: vec!["-c".to_owned(), "echo $WORD; pwd -P; echo e >&2".to_owned()],
         env: vec![("WORD".to_owned(), "a b".to_owned())],
+        marks: test_marks("zombies"),
         cwd: fs::canonicalize(dir.path()).unwrap(),
         log: path("log"),
         life_lock: path("life"),
     };
-    let first = start_worker(&start).unwrap();
-    wait_until_reaped(first);
-    let second = start_worker(&start).unwrap();
-    wait_until_reaped(second);
+    for _ in 0..2 {
+        let mut worker = start_worker(&start).unwrap();
+        assert_eq!(worker.child.id(), worker.process.pid);
+        worker.child.wait().unwrap();
+    }
     let cwd = start.cwd.display();
     let once = format!("a b\n{cwd}\ne\n");
     assert_eq!(fs::read_to_string(&start.log).unwrap(), once.repeat(2), "output is appended");
     let missing = WorkerCommand { exe: path("missing"), ..start };
-    assert!(matches!(start_worker(&missing), Err(ProcessError::Start { .. })));
+    assert!(matches!(start_worker(&missing), Err(ProcessError::Start(_))));
     // A program that another test starts at this moment may hold the lock briefly.
     while life_lock::is_alive(&path("life")).unwrap() {
-        thread::yield_now();
-    }
-}
-
-fn wait_until_reaped(started: ProcessIdentity) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while os::start_time(started.pid) == Some(started.start_time) {
-        assert!(Instant::now() < end, "{started:?} is still there");
-        thread::yield_now();
+        std::thread::yield_now();
     }
 }
 
@@ -115,6 +109,7 @@ fn a_held_life_lock_prevents_a_second_worker() {
         exe: "sh".into(),
         args: vec!["-c".to_owned(), "echo ran".to_owned()],
         env: Vec::new(),
+        marks: test_marks("held"),
         cwd: dir.path().to_path_buf(),
         log: dir.path().join("log"),
         life_lock: dir.path().join("life"),
@@ -126,16 +121,6 @@ fn a_held_life_lock_prevents_a_second_worker() {
     drop(life);
     assert_eq!(File::open(&start.log).unwrap().metadata().unwrap().len(), 0);
     assert!(Path::new(&start.log).exists());
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_leftover_process_without_the_life_lock_is_ended_too() {
-    let (dir, token) = (tempfile::tempdir().unwrap(), token("without-lock"));
-    // A process of an agent has the token, but may close the inherited lock.
-    let mut left = start(&token, "echo ready; exec sleep 120");
-    wait_and_end_leftovers(&dir.path().join("lock"), &token, Duration::from_secs(60)).unwrap();
-    assert!(left.try_wait().unwrap().is_some());
 }
 
 #[test]
@@ -153,4 +138,27 @@ fn program_names_with_parentheses_are_parsed() {
     for broken in ["", "12 (sh", "12 (sh) S", "12 (sh) S x"] {
         assert_eq!(linux::parse_stat(broken), None, "{broken}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_environments_of_ancestors_are_read_though_a_child_clears_its_own() {
+    let mark = format!("{TOKEN_VARIABLE}={}", token("ancestors"));
+    let has = |environment: &Vec<u8>| environment.split(|b| *b == 0).any(|v| v == mark.as_bytes());
+    let script = "env -i PATH=\"$PATH\" sh -c 'echo ready; exec sleep 120' & wait";
+    let mut parent = start(&token("ancestors"), script);
+    let stat = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let is_child = |pid: &u32| {
+        let parent_of = stat(*pid).rsplit_once(')').map(|(_, rest)| rest.to_owned());
+        parent_of.unwrap_or_default().split_whitespace().nth(1) == Some(&parent.id().to_string())
+    };
+    let mut pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        entry.unwrap().file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+    });
+    let child = pids.find(is_child).expect("the script has a child");
+    let ancestry = ancestry(child);
+    assert!(ancestry.is_whole);
+    assert!(!has(&ancestry.environments[0]) && has(&ancestry.environments[1]));
+    end_with_token(&token("ancestors"), Duration::ZERO).unwrap();
+    parent.wait().unwrap();
 }

@@ -1,6 +1,7 @@
 //! Shell commands that end, hang, print too much, and leave processes behind.
 
 use std::fs::{self, File};
+use std::process::Command;
 
 use super::*;
 
@@ -21,6 +22,7 @@ impl Fixture {
             program: "sh".to_owned(),
             cwd: fs::canonicalize(self.dir.path()).unwrap(),
             env: vec![("WORD".to_owned(), "a b".to_owned())],
+            marks: None,
             log: self.dir.path().join("log"),
             timeout: Some(LONG),
             stuck_after: None,
@@ -72,7 +74,7 @@ fn a_missing_shell_is_an_error() {
     let shell = Fixture::new();
     let job = ShellJob { program: "no-such-shell".to_owned(), ..shell.job("true") };
     let error = run(&job, &StopSignal::new().unwrap(), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, ShellError::Start { .. }), "{error}");
+    assert!(matches!(error, ShellError::Start(LaunchError::MissingProgram { .. })), "{error:?}");
 }
 
 #[test]

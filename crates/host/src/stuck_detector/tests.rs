@@ -36,6 +36,7 @@ impl WatchedCommand {
             program: "sh".to_owned(),
             cwd: self.path("work"),
             env: Vec::new(),
+            marks: None,
             log: self.path("log"),
             timeout: Some(if wanted == 0 { after * 3 } else { Duration::from_secs(60) }),
             stuck_after: Some(after),

@@ -10,6 +10,7 @@ use mow_host::agent::{
     Access, AgentCallbacks, AgentJob, AgentKind, AgentOutcome, AgentRequest, AgentSession, Event,
     Limits, Reply, ToolSpec, Usage, run,
 };
+use mow_host::launch::AttemptMarks;
 use mow_host::stop_signal::StopSignal;
 use mow_testkit::agents::{Agent, Agents};
 use mow_testkit::llm::{Script, ScriptedLlm};
@@ -73,7 +74,6 @@ impl AgentFixture {
         let settings = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", fixture.home().display().to_string()),
-            ("MOW_TOKEN", fixture.token()),
         ];
         fixture.env.extend(settings.map(|(name, value)| (name.into(), value.into())));
         fixture
@@ -109,6 +109,12 @@ impl AgentFixture {
             program: self.program.clone(),
             args: self.args.clone(),
             env: self.env.clone(),
+            marks: AttemptMarks {
+                token: self.token(),
+                run: "run".to_owned(),
+                phase: Some("1".to_owned()),
+                attempt: 1,
+            },
             cwd: self.work(),
             prompt: prompt.to_owned(),
             model: self.model.clone(),
@@ -196,7 +202,7 @@ impl ScriptedPerson {
 
     pub(crate) fn used_tools(&self) -> Vec<&str> {
         let names = self.events.iter().filter_map(|event| match event {
-            Event::Tool { name, .. } => Some(name.as_str()),
+            Event::Tool(call) => Some(call.name.as_str()),
             _ => None,
         });
         names.collect()

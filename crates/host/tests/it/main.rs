@@ -8,3 +8,4 @@ mod claude;
 mod codex;
 mod fake_agents;
 mod fixture;
+mod tool_uses;

@@ -7,8 +7,9 @@ mod ideas;
 
 use std::fmt::Write;
 
-use mow_core::lead::PhaseState;
+use mow_core::view::{FastForwardRefusal, PhaseView, RunView};
 use mow_engine::EngineError;
+use mow_engine::client::{AgentPolicy, Client};
 use mow_engine::lead::acquire_lead_lock;
 use mow_store::claims::{self, Claims};
 use mow_store::disk::{self, Lock, WAIT_DEFAULT, Writer};
@@ -17,11 +18,11 @@ use serde_json::{Value, json};
 
 use super::plural::counted;
 use super::run::confirm;
-use super::steer::refuse_agents;
+use crate::caller::caller;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::Run;
+use crate::runs::{Run, resume_command};
 use crate::terminal::{BOLD, CYAN, GREEN, YELLOW, fit_line, styled};
 use crate::{planning_commit, worktrees};
 
@@ -37,19 +38,20 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    refuse_agents()?;
     // Files that all worktrees share are in the main worktree.
     let context = &Context { project: context.main_project()?, ..*context };
+    Client::of_project(&context.project).check_caller(AgentPolicy::Refuse, &caller())?;
     let run = Run::load(context, None)?;
     let _lock = lock_out_lead(&run)?;
-    let open: Vec<_> = run.lead.phases.values().filter(|phase| !phase.status.is_over()).collect();
-    check_closable(&run, &open, args.force)?;
-    let ideas = ideas::collect_new(&run)?;
+    let view = run.full_view()?;
+    let open: Vec<_> = view.phases.iter().filter(|phase| !phase.status.is_over()).collect();
+    check_closable(&view, &open, args.force)?;
+    let ideas = ideas::collect_new(&run, &view)?;
     if !args.yes {
         let question = format!(
             "Close run {} ({}) and save {} as todos?",
             run.dir.run(),
-            run.progress(),
+            view.progress(),
             counted(ideas.len(), "deferred idea")
         );
         if !confirm(&question)? {
@@ -60,7 +62,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     failpoint::reach("shop.ideas.kept");
     let released = release_claims(context, &run)?;
     failpoint::reach("shop.claims.released");
-    let stopped = stop_team(context, &run)?;
+    let stopped = stop_team(context, &view)?;
     failpoint::reach("shop.team.stopped");
     let message = format!("docs: close run {}", run.dir.run());
     let committed = parse_output(planning_commit::commit_planning_files(context, &message)?);
@@ -68,7 +70,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let worktrees = parse_output(list_worktrees(context)?);
     let result = json!({
         "run": run.dir.run(),
-        "open": open.iter().map(|phase| phase.spec.number.to_string()).collect::<Vec<_>>(),
+        "open": open.iter().map(|phase| phase.number.to_string()).collect::<Vec<_>>(),
         "todos": todos,
         "claims_released": released,
         "team_stopped": stopped,
@@ -94,34 +96,29 @@ fn lock_out_lead(run: &Run) -> Result<Lock, Failure> {
 }
 
 /// Refuses if a worker is alive, or without `force` if work is not merged or not in the branch.
-fn check_closable(run: &Run, open: &[&PhaseState], force: bool) -> Result<(), Failure> {
-    let alive = run.lead.phases.values().find(|t| t.attempt > 0 && run.worker_is_alive(t));
-    if let Some(phase) = alive {
-        let message = format!("the worker of phase {} is still running", phase.spec.number);
+fn check_closable(run: &RunView, open: &[&PhaseView], force: bool) -> Result<(), Failure> {
+    let is_alive = |phase: &&PhaseView| phase.worker.is_some_and(|worker| worker.is_alive);
+    if let Some(phase) = run.phases.iter().find(is_alive) {
+        let message = format!("the worker of phase {} is still running", phase.number);
         return Err(Failure::refused(message)
-            .hint(format!("continue the run with `{}`", run.resume_command())));
+            .hint(format!("continue the run with `{}`", resume_command(run))));
     }
     if force {
         return Ok(());
     }
     if !open.is_empty() {
-        let names: Vec<_> = open
-            .iter()
-            .map(|phase| format!("{} ({})", phase.spec.number, phase.status.name()))
-            .collect();
+        let names: Vec<_> =
+            open.iter().map(|phase| format!("{} ({})", phase.number, phase.word())).collect();
         let message = format!("not merged: {}", names.join(", "));
         let hint = format!(
             "continue with `{}`, or close without them with `--force`",
-            run.resume_command()
+            resume_command(run)
         );
         return Err(Failure::refused(message).hint(hint));
     }
-    if let Some((reason, command)) = &run.lead.target.refusal {
-        let message = format!(
-            "the work of run {} is not in `{}` yet: {reason}",
-            run.dir.run(),
-            run.lead.target.branch
-        );
+    if let Some(FastForwardRefusal { reason, command }) = &run.refusal {
+        let (run, target) = (&run.run, &run.target);
+        let message = format!("the work of run {run} is not in `{target}` yet: {reason}");
         return Err(Failure::refused(message).hint(command.clone()));
     }
     Ok(())
@@ -151,11 +148,11 @@ fn release_claims(context: &Context, run: &Run) -> Result<Vec<String>, Failure> 
 
 /// Removes the team and the rows of the run's worktrees from STATE.md; returns whether there was a
 /// team.
-fn stop_team(context: &Context, run: &Run) -> Result<bool, Failure> {
+fn stop_team(context: &Context, run: &RunView) -> Result<bool, Failure> {
     let mut stopped = false;
     let home = worktrees::home(context)?;
     let is_ours = |row: &assignments::Assignment| {
-        run.lead.phases.keys().any(|phase| row.is_for(&phase.to_string()))
+        run.phases.iter().any(|phase| row.is_for(&phase.number.to_string()))
             && std::path::Path::new(&row.worktree).starts_with(home.path())
     };
     disk::update(&context.project, &context.planning("STATE.md"), |old| {

@@ -5,11 +5,13 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
+use mow_engine::client::{Client, SettingRequest};
 use mow_store::config::{self, Config};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::json_edit;
 use serde_json::{Map, Value, json};
 
+use crate::caller::caller;
 use crate::context::{Context, home, today, with_env_overrides};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
@@ -148,12 +150,7 @@ pub(crate) fn has_search_key() -> bool {
 
 /// Changes one setting and no other byte of the file.
 pub(super) fn set(context: &Context, key: &str, value: &Value) -> Result<(), Failure> {
-    update(context, |old| {
-        config::set(old, key, value).map(Some).map_err(|error| match error {
-            json_edit::JsonError::BadPath { .. } => Failure::from(error),
-            _ => invalid_config(&error),
-        })
-    })
+    Ok(Client::of_project(&context.project).submit(SettingRequest { key, value }, &caller())?)
 }
 
 impl ConfigSetArgs {

@@ -7,6 +7,7 @@ pub(crate) mod render;
 
 use std::path::PathBuf;
 
+use mow_core::view::RunView;
 use mow_store::dashboard::{DashboardState, EVENTS_KEPT, EVENTS_MAX, Event};
 use mow_store::disk::{self, AppendOptions, LineLimit, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
@@ -14,34 +15,41 @@ use mow_store::project::Project;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::Run;
+use crate::runs::{Run, resume_command};
 use crate::terminal::{fit_line, width};
+use crate::wire::dashboard::DashboardJson;
+use crate::wire::ps::RunSummaryJson;
 
 /// Runs `mow dashboard` without a subcommand: draws the dashboard and the state of the run.
 pub(crate) fn show(context: &Context) -> Result<Output, Failure> {
     if !context.project.planned {
         return Err(Failure::refused("there is no .planning/ here").hint("mow init"));
     }
-    let drawn =
-        render::run(context, &context.main_project()?, crate::terminal::drawing_width(None))?;
-    let Some(run) = Run::unfinished(context)?.filter(|_| !context.wants_json()) else {
-        return Ok(drawn);
-    };
-    let Output::Verbatim(text) = drawn else { return Ok(drawn) };
-    Ok(Output::Verbatim(text + &run_lines(&run)))
+    let (shared, width) = (context.main_project()?, crate::terminal::drawing_width(None));
+    let run = Run::unfinished(context)?.map(|run| run.view());
+    if context.wants_json() {
+        let run = run.as_ref().map(RunSummaryJson::of);
+        let counts = render::counts(context, &shared, width)?;
+        return Ok(Output::pretty_json(DashboardJson::new(counts, run)));
+    }
+    let drawn = render::run(context, &shared, width)?;
+    match (drawn, run) {
+        (Output::Verbatim(text), Some(run)) => Ok(Output::Verbatim(text + &run_lines(&run))),
+        (drawn, _) => Ok(drawn),
+    }
 }
 
 /// Returns the lines about an unfinished run, which are shown below the dashboard.
-fn run_lines(run: &Run) -> String {
-    let overview = run.overview();
-    let lead = match overview.lead {
-        Some(pid) => format!("running (process {pid})"),
-        None => format!("not running, continue with `{}`", overview.resume_command),
+fn run_lines(run: &RunView) -> String {
+    let advice = match run.lead {
+        Some(_) => String::new(),
+        None => format!(", continue with `{}`", resume_command(run)),
     };
-    let mut text = format!("Run {}: {}; {lead}\n", overview.run, overview.progress);
-    for item in run.lead.inbox.open() {
-        let question = fit_line(&item.ask.question, width().saturating_sub(30));
-        text += &format!("? {question}  mow answer {} ...\n", item.id);
+    let (name, progress, lead) = (&run.run, run.progress(), run.lead_text());
+    let mut text = format!("Run {name}: {progress}; {lead}{advice}\n");
+    for question in &run.questions {
+        let line = fit_line(&question.question, width().saturating_sub(30));
+        text += &format!("? {line}  mow answer {} ...\n", question.id);
     }
     text
 }

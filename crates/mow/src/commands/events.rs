@@ -4,19 +4,18 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use mow_core::lead::Lead;
-use mow_core::machine::Machine;
+use mow_core::view::EventFold;
 use mow_engine::lead::parse_events;
-use mow_engine::watch::{POLL_INTERVAL, WakeFlag, watch_dirs};
+use mow_engine::watch::{FileWatch, POLL_INTERVAL, WakeFlag, watch_files};
 use mow_store::journal::JournalReader;
 use mow_store::run_files::RunDir;
-use serde_json::{Value, json};
 
-use super::log::LogLine;
+use super::log::render_event;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, compact, stream};
-use crate::runs::{self, JournalEntry, find_run_dir, is_over};
+use crate::runs::{self, find_run_dir};
+use crate::wire::event::EventJson;
 
 /// How often `--follow` checks whether a first run has started.
 const FIND_EVERY: Duration = Duration::from_millis(300);
@@ -40,7 +39,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let mut reader = EventReader {
         tail: JournalReader::new(&dir.journal()).without_sync(),
         dir,
-        lead: Lead::default(),
+        fold: EventFold::default(),
     };
     loop {
         flag.reset();
@@ -48,7 +47,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
         if !text.is_empty() && !stream(&text)? {
             return Ok(no_output);
         }
-        let Some(changes) = changes.as_ref().filter(|_| !is_over(&reader.lead)) else {
+        let Some((changes, _watch)) = changes.as_ref().filter(|_| !reader.fold.is_over()) else {
             return Ok(no_output);
         };
         // A timeout is no error: the next read finds what is new in the journal.
@@ -72,18 +71,21 @@ fn wait_for_run(context: &Context, args: &Args) -> Result<Option<RunDir>, Failur
 }
 
 /// Starts a thread that sends a message when the journal changes.
-fn watch_journal(dir: &Path, flag: &WakeFlag) -> Receiver<()> {
-    let (sender, receiver) = mpsc::channel();
+fn watch_journal(dir: &Path, flag: &WakeFlag) -> (Receiver<()>, FileWatch) {
+    // One message is enough: the loop reads everything that is new.
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let wake = move || {
+        sender.try_send(()).ok();
+    };
     let is_journal = |name: &str| name == "journal.ndjson";
-    watch_dirs(&[dir], is_journal, flag.clone(), move || sender.send(()).is_ok());
-    receiver
+    (receiver, watch_files(&[dir], is_journal, flag.clone(), wake))
 }
 
 /// Reads new events of a growing journal.
 struct EventReader {
     tail: JournalReader,
     dir: RunDir,
-    lead: Lead,
+    fold: EventFold,
 }
 
 impl EventReader {
@@ -92,22 +94,15 @@ impl EventReader {
         let mut text = String::new();
         for record in self.tail.poll()? {
             for event in parse_events(&self.dir, &record)? {
-                let entry = JournalEntry { seq: record.seq, at: record.at, event };
-                let line = LogLine::from_lead(&entry, &self.lead);
-                self.lead.apply(&entry.event, entry.at);
-                let shown = if as_json { Some(self.to_json(&line)) } else { line.render() };
-                text.extend(shown.map(|line| line + "\n"));
+                let view = self.fold.read(&event, (record.seq, record.at));
+                let line = if as_json {
+                    Some(compact(&EventJson::of_lead(self.dir.run(), &view)))
+                } else {
+                    render_event(&view)
+                };
+                text.extend(line.map(|line| line + "\n"));
             }
         }
         Ok(text)
-    }
-
-    /// Returns a line as a JSON object, with the id of the run.
-    fn to_json(&self, line: &LogLine) -> String {
-        let mut object = json!({ "run": self.dir.run() });
-        if let (Value::Object(object), Value::Object(fields)) = (&mut object, json!(line)) {
-            object.extend(fields);
-        }
-        compact(&object)
     }
 }

@@ -4,18 +4,16 @@ mod worker;
 
 use std::fmt::Write;
 
-use mow_core::lead::{Command, Effect, Event, Lead, Status};
-use mow_core::machine::Machine;
-use mow_core::phase::PhaseNumber;
+use mow_core::view::{EventView, PhaseView, RunView};
 use mow_engine::clock::time_of_day;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{JournalEntry, Run, format_utc, local_date};
-use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, fit_line, styled};
+use crate::runs::{Run, local_date};
+use crate::terminal::{BOLD, DIM, fit_line, styled, toned};
+use crate::wire::event::EventJson;
+use crate::wire::log::{LogFiles, LogJson};
 
 /// The arguments of `log`.
 #[derive(Debug, clap::Args)]
@@ -27,137 +25,89 @@ pub(crate) struct Args {
     run: Option<String>,
 }
 
-/// One line of the log. Field names are JSON keys.
-#[derive(Debug, Serialize)]
-pub(super) struct LogLine {
-    seq: u64,
-    at: u64,
-    time: String,
-    /// The journal of the event: `lead` or `worker`.
-    source: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attempt: Option<u32>,
-    phase: Option<String>,
-    text: Option<String>,
+/// A line of the log: an event of the lead or of a worker.
+#[derive(Debug)]
+struct LogLine {
+    event: EventView,
+    is_of_worker: bool,
     /// The log file of the command that failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<String>,
-    event: Value,
-    #[serde(skip)]
-    tone: LineTone,
-}
-
-/// The colour of a line: plain, green, red or yellow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum LineTone {
-    #[default]
-    Plain,
-    Good,
-    Bad,
-    Ask,
 }
 
 impl LogLine {
-    /// Describes an event of the lead's journal; `before` is the state before the event.
-    pub(super) fn from_lead(entry: &JournalEntry, before: &Lead) -> Self {
-        let tone = match &entry.event {
-            Event::StatusChanged { to: Status::Failed, .. } | Event::WorkerDied { .. } => {
-                LineTone::Bad
-            }
-            Event::StatusChanged { to: Status::Merged, .. } => LineTone::Good,
-            Event::Asked { .. } | Event::Breaker { open: true } => LineTone::Ask,
-            _ => LineTone::Plain,
-        };
-        Self {
-            seq: entry.seq,
-            at: entry.at,
-            time: format_utc(entry.at),
-            source: "lead",
-            attempt: None,
-            phase: phase_of(&entry.event, before).map(|phase| phase.to_string()),
-            text: entry.event.describe(before).map(|text| fit_line(&text, usize::MAX)),
-            log: None,
-            event: json!(entry.event),
-            tone,
-        }
-    }
-
-    /// Returns the line as text; `None` for an event without a description.
-    pub(super) fn render(&self) -> Option<String> {
-        let text = self.text.as_ref()?;
-        let text = match self.tone {
-            LineTone::Plain => text.clone(),
-            LineTone::Good => styled(GREEN, text),
-            LineTone::Bad => styled(RED, text),
-            LineTone::Ask => styled(YELLOW, text),
-        };
-        let indent = if self.source == "worker" { "  " } else { "" };
-        let mut shown = format!("{}  {indent}{text}", styled(DIM, &time_of_day(self.at)));
+    fn render(&self) -> Option<String> {
+        let indent = if self.is_of_worker { "  " } else { "" };
+        let mut shown = render_indented(&self.event, indent)?;
         if let Some(log) = &self.log {
             let _ = write!(shown, "\n{:10}{indent}log: {log}", "");
         }
         Some(shown)
     }
+
+    fn to_json(&self, run: &str) -> EventJson {
+        let source = if self.is_of_worker { "worker" } else { "lead" };
+        EventJson::new(run, source, &self.event, self.log.clone())
+    }
+}
+
+/// Returns an event as a line of text; `None` for an event without a description.
+pub(super) fn render_event(event: &EventView) -> Option<String> {
+    render_indented(event, "")
+}
+
+fn render_indented(event: &EventView, indent: &str) -> Option<String> {
+    let text = fit_line(event.text.as_ref()?, usize::MAX);
+    let time = styled(DIM, &time_of_day(event.at));
+    Some(format!("{time}  {indent}{}", toned(event.tone, &text)))
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let run = Run::load(context, args.run.as_deref())?;
-    let phase = args.phase.as_deref().map(|word| run.phase(word)).transpose()?;
-    let mut lines = Vec::new();
-    let mut lead = Lead::default();
-    for entry in &run.entries {
-        lines.push(LogLine::from_lead(entry, &lead));
-        lead.apply(&entry.event, entry.at);
-    }
+    let number = args.phase.as_deref().map(|word| run.phase(word)).transpose()?;
+    let view = run.view();
+    let phase = number.and_then(|number| view.phase(number));
+    let lead_line = |event| LogLine { event, is_of_worker: false, log: None };
+    let mut lines: Vec<_> = run.events().into_iter().map(lead_line).collect();
     let mut logs = Vec::new();
-    if let Some(state) = phase {
-        let number = state.spec.number.to_string();
-        lines.retain(|line| line.phase.as_ref() == Some(&number));
-        logs = worker::log_files(&run, state);
-        let (own, attempts_read) = worker::journal_lines(&run, state, &logs);
+    if let Some(phase) = phase {
+        logs = worker::log_files(&run, phase);
+        let (own, attempts_read) = worker::journal_lines(&run, phase, &logs);
         // A worker's reports are also in its own journal, if that still exists.
-        let is_duplicate = |line: &LogLine| {
-            let attempt = line.event["attempt"].as_u64();
-            line.event["event"] == "reported" && attempt.is_some_and(|n| attempts_read.contains(&n))
+        let is_duplicate = |event: &EventView| {
+            event.is_report && event.attempt.is_some_and(|n| attempts_read.contains(&n))
         };
-        lines.retain(|line| !is_duplicate(line));
+        let is_of_phase = |event: &EventView| event.phase == Some(phase.number);
+        lines.retain(|line| is_of_phase(&line.event) && !is_duplicate(&line.event));
         lines.extend(own);
-        lines.sort_by_key(|line| line.at);
+        lines.sort_by_key(|line| line.event.at);
     }
     let journal = run.dir.journal().display().to_string();
     let log_dir = run.dir.path().join("logs").display().to_string();
     if context.wants_json() {
-        return Ok(Output::pretty_json(json!({
-            "run": run.dir.run(),
-            "phase": phase.map(|state| state.spec.number.to_string()),
-            "status": phase.map(|state| state.status),
-            "why": phase.map(|state| run.lead.explain_status(state)),
-            "journal": journal,
-            "log_dir": log_dir,
-            "logs": logs,
-            "events": lines,
-        })));
+        let events = lines.iter().map(|line| line.to_json(&view.run)).collect();
+        let files = LogFiles { journal, log_dir, logs };
+        return Ok(Output::pretty_json(LogJson::new(&view.run, phase, files, events)));
     }
-    let mut text = headline(&run, phase);
+    let mut text = headline(&view, phase);
     write_lines(&mut text, &lines);
     let _ = writeln!(text, "\n{}\n  {journal}\n  {log_dir}/", styled(BOLD, "Files"));
     if phase.is_some() {
         for log in &logs {
             let _ = writeln!(text, "  {log}");
         }
+        text.push_str(&styled(DIM, "`mow logs PHASE` shows what its agents say and do\n"));
     } else {
         text.push_str(&styled(DIM, "`mow log PHASE` shows the work of one phase\n"));
     }
     Ok(Output::Text(text))
 }
 
-fn headline(run: &Run, phase: Option<&mow_core::lead::PhaseState>) -> String {
-    let title =
-        format!("Run {} into {}: {}", run.dir.run(), run.lead.target.branch, run.progress());
+fn headline(run: &RunView, phase: Option<&PhaseView>) -> String {
+    let title = format!("Run {} into {}: {}", run.run, run.target, run.progress());
     let mut text = format!("{}\n", styled(BOLD, &title));
-    if let Some(state) = phase {
-        let (number, name, status) = (state.spec.number, &state.spec.name, state.status.name());
-        let line = format!("Phase {number} {name} is {status}: {}", run.lead.explain_status(state));
+    if let Some(phase) = phase {
+        let PhaseView { number, name, why, .. } = phase;
+        let line = format!("Phase {number} {name} is {}: {why}", phase.word());
         let _ = writeln!(text, "{}", fit_line(&line, usize::MAX));
     }
     text
@@ -167,36 +117,11 @@ fn write_lines(text: &mut String, lines: &[LogLine]) {
     let mut today = String::new();
     for line in lines {
         let Some(shown) = line.render() else { continue };
-        let day = local_date(line.at);
+        let day = local_date(line.event.at);
         if day != today {
             let _ = writeln!(text, "\n{}", styled(DIM, &day));
             today = day;
         }
         let _ = writeln!(text, "{shown}");
-    }
-}
-
-/// Returns the phase of an event; some events name it only by an id in the state before.
-fn phase_of(event: &Event, before: &Lead) -> Option<PhaseNumber> {
-    match event {
-        Event::Finished { id, .. } => match before.effects.open.get(id)? {
-            Effect::Prepare { phase, .. }
-            | Effect::SendMessage { phase, .. }
-            | Effect::KillWorker { phase, .. }
-            | Effect::CollectLookahead { phase, .. }
-            | Effect::Merge { phase, .. } => Some(*phase),
-            Effect::Start { brief } => Some(brief.phase),
-            Effect::FastForward { .. } | Effect::CommitPlanningFiles { .. } => None,
-        },
-        Event::Answered { item, .. } | Event::Withdrawn { item } => {
-            before.inbox.items.get(item)?.phase
-        }
-        Event::Commanded { command, .. } => match command {
-            Command::Pause { phase } | Command::Resume { phase } | Command::Cancel { phase } => {
-                *phase
-            }
-            Command::Answer { item, .. } => before.inbox.items.get(item)?.phase,
-        },
-        event => event.phase(),
     }
 }

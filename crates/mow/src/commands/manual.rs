@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap_complete::Shell;
-use mow_host::pager;
+use mow_host::{pager, shell_words};
 use mow_store::disk::{DiskError, WAIT_DEFAULT, Writer};
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn topics(context: &Context) -> Output {
 fn show_in_pager(text: String) -> String {
     let configured = std::env::var("MOW_PAGER").or_else(|_| std::env::var("PAGER"));
     let configured = configured.unwrap_or_else(|_| "less".to_owned());
-    let pager: Vec<_> = configured.split_whitespace().collect();
+    let pager = shell_words::split(&configured).unwrap_or_default();
     if !std::io::stdout().is_terminal() || pager.is_empty() || pager == ["cat"] {
         return text;
     }

@@ -3,23 +3,20 @@
 use std::fmt::Write;
 
 use mow_core::phase::PhaseNumber;
-use mow_engine::EngineError;
-use mow_engine::lead::{ManualMerge, ManualMergeOutcome, ManualMergeResult, merge_manually};
-use mow_engine::run_context::RunContext;
-use mow_host::git::Git;
-use mow_store::phase_dirs::{self, PhaseFileKind};
-use mow_store::{disk, manifest};
+use mow_engine::client::{AgentPolicy, Client, MergeReceipt, MergeRequest, Refusal};
+use mow_engine::lead::{ManualMergeOutcome, ManualMergeResult};
+use mow_store::phase_dirs;
 use serde::Serialize;
 use serde_json::json;
 
-use super::cost;
 use super::run::current_program;
-use super::steer::refuse_agents;
+use crate::caller::caller;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::lead_pid;
+use crate::refusal::unfinished;
 use crate::terminal::{CYAN, GREEN, YELLOW, fit_line, styled};
+use crate::wire::cost::AgentRunJson;
 
 /// The arguments of `merge`.
 #[derive(Debug, clap::Args)]
@@ -58,125 +55,30 @@ struct ConflictRow {
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
-    refuse_agents()?;
-    let project = context.main_project()?;
-    if project.repository.is_none() {
-        return Err(Failure::refused("merging needs a git repository").hint("git init"));
-    }
-    if let Some(pid) = lead_pid(&project)? {
-        return Err(run_is_live(&format!("process {pid}")));
-    }
-    let exe = current_program()?;
-    // The context only finds worktrees; no run of this name is created.
-    let ctx = RunContext::new(&project, "by-hand", &exe)?;
-    let (phases, skipped) = select_phases(&ctx, &args.phases)?;
-    let job = ManualMerge {
-        project: &project,
-        exe: &exe,
-        phases: &phases,
-        into: args.into.as_deref(),
-        dry_run: args.dry_run,
-    };
-    let result = merge_manually(job).map_err(|error| match error {
-        EngineError::LeadRunning { holder } => run_is_live(&holder),
-        error => error.into(),
-    })?;
-    Ok(output(context, args, result, skipped))
-}
-
-/// The failure while a run is live.
-fn run_is_live(holder: &str) -> Failure {
-    let message = format!("a run is live and merges its phases itself: {holder}");
-    Failure::refused(message).hint("`mow ps` shows its progress")
-}
-
-/// Returns the phases to merge, and the skipped ones with the reason.
-fn select_phases(
-    ctx: &RunContext,
-    words: &[String],
-) -> Result<(Vec<PhaseNumber>, Vec<MergeRow>), Failure> {
+    let (caller, project) = (caller(), context.main_project()?);
+    let client = Client::of_project(&project);
+    client.check_caller(AgentPolicy::Refuse, &caller)?;
     let parse = |word: &String| {
         phase_dirs::parse_argument(word).ok_or_else(|| {
             Failure::refused(format!("`{}` is not a phase number", word.escape_debug()))
                 .hint("`mow roadmap phases` lists the phases")
         })
     };
-    let named = words.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-    let home = ctx.home()?;
-    let numbers = if named.is_empty() {
-        let bytes = disk::read(&home.manifest())?.unwrap_or_default();
-        let manifest = manifest::parse(&bytes).map_err(|error| {
-            let path = home.manifest();
-            Failure::refused(format!("{}: {error}", path.display()))
-                .hint("repair the file, then merge again")
-        })?;
-        let phase_of = |(name, entry): &(String, manifest::ManifestEntry)| {
-            entry.phase().or_else(|| home.phase_in(name))
-        };
-        let mut all: Vec<_> = manifest.worktrees.iter().filter_map(phase_of).collect();
-        all.sort_unstable();
-        all
-    } else {
-        named.clone()
+    let exe = current_program()?;
+    let phases = args.phases.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    let request = MergeRequest {
+        exe: &exe,
+        phases: &phases,
+        into: args.into.as_deref(),
+        dry_run: args.dry_run,
     };
-    let (mut phases, mut skipped) = (Vec::new(), Vec::new());
-    for number in numbers {
-        match reason_unfinished(ctx, &number)? {
-            None => phases.push(number),
-            Some(reason) if named.is_empty() => skipped.push(skipped_row(ctx, &number, reason)?),
-            Some(reason) => {
-                return Err(Failure::refused(format!("phase {number} is not finished: {reason}"))
-                    .hint(format!("`mow worktree merge {number}` merges its branch as it is")));
-            }
+    let receipt = client.submit(request, &caller).map_err(|refusal| match refusal {
+        Refusal::NoRepository => {
+            Failure::refused("merging needs a git repository").hint("git init")
         }
-    }
-    Ok((phases, skipped))
-}
-
-/// Returns why a phase is not finished; `None` when it is finished.
-fn reason_unfinished(ctx: &RunContext, number: &PhaseNumber) -> Result<Option<String>, Failure> {
-    let worktree = ctx.worktree(number)?;
-    if !worktree.path.join(".git").exists() {
-        return Ok(Some(format!("it has no worktree at {}", worktree.path.display())));
-    }
-    let Some(dir) = phase_dirs::find(&ctx.planning_in(&worktree.path), &number.to_string()) else {
-        return Ok(Some("it has no directory below .planning/phases/".to_owned()));
-    };
-    let ids = |kind: PhaseFileKind| -> Vec<String> {
-        dir.files_of(kind).filter_map(|file| kind.id(file).map(str::to_owned)).collect()
-    };
-    let (plans, summaries) = (ids(PhaseFileKind::Plan), ids(PhaseFileKind::Summary));
-    let done = plans.iter().filter(|id| summaries.contains(id)).count();
-    if plans.is_empty() || done < plans.len() {
-        return Ok(Some(format!("{done} of {} plans have a summary", plans.len())));
-    }
-    // A merge always leaves out planning files that do not belong to the phase.
-    let planning = ctx.project.planning_below_top();
-    let own = format!("{planning}/phases/{}", dir.name);
-    // mow writes these two files before any work is done, so they do not count as work.
-    let notes =
-        ["STATUS", "CHECKPOINT"].map(|name| format!(":(exclude,top,glob){own}/*-{name}.md"));
-    let own = [&[format!(":(top){own}")][..], &notes].concat();
-    let code = [":(top)".to_owned(), format!(":(exclude,top){planning}")];
-    let git = Git::at_top(&worktree.path);
-    for paths in [&own[..], &code] {
-        let paths: Vec<_> = paths.iter().map(String::as_str).collect();
-        let status = ["status", "--porcelain", "-z", "--"];
-        if !git.run(&[&status[..], &paths].concat())?.stdout.is_empty() {
-            return Ok(Some(format!("{} has uncommitted work", worktree.path.display())));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the row of a phase that is not merged because it is not finished.
-fn skipped_row(
-    ctx: &RunContext,
-    number: &PhaseNumber,
-    reason: String,
-) -> Result<MergeRow, Failure> {
-    let branch = ctx.worktree(number)?.branch;
-    Ok(MergeRow { reason: Some(reason), ..MergeRow::new(number, branch, "left") })
+        refusal => refusal.into(),
+    })?;
+    Ok(output(context, args, receipt))
 }
 
 impl MergeRow {
@@ -209,24 +111,22 @@ impl MergeRow {
 }
 
 /// Returns the output of the command; findings when a phase was not merged.
-fn output(
-    context: &Context,
-    args: &Args,
-    result: ManualMergeResult,
-    skipped: Vec<MergeRow>,
-) -> Output {
-    let ManualMergeResult { target, phases, refused, spent } = result;
+fn output(context: &Context, args: &Args, receipt: MergeReceipt) -> Output {
+    let ManualMergeResult { target, phases, refused, spent } = receipt.result;
     let mut rows: Vec<_> = phases
         .into_iter()
         .map(|(number, branch, outcome)| MergeRow::from_outcome(&number, branch, outcome))
         .collect();
-    rows.extend(skipped);
+    rows.extend(receipt.skipped.into_iter().map(|(number, branch, reason)| MergeRow {
+        reason: Some(unfinished(&reason)),
+        ..MergeRow::new(&number, branch, "left")
+    }));
     let is_problem = |row: &MergeRow| matches!(row.outcome, "conflict" | "failed");
     let findings = refused.is_some() || rows.iter().any(is_problem);
     let (reason, command) = refused.unzip();
     let text = if context.wants_json() {
         let agent_runs: Vec<_> =
-            spent.iter().map(|(phase, spent)| cost::agent_run_json(phase, spent)).collect();
+            spent.iter().map(|(phase, spent)| AgentRunJson::new(phase, spent)).collect();
         let all = json!({
             "into": target, "dry_run": args.dry_run, "phases": rows,
             "followed": !args.dry_run && reason.is_none(), "reason": reason, "command": command,

@@ -7,14 +7,14 @@ mod project_overview;
 
 use std::fmt::Write;
 
-use serde_json::json;
+use mow_core::view::RunView;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, Screen, YELLOW, fit_line, styled};
-use advice::AdviceStep;
-use project_overview::{CurrentPosition, OverviewPhase, ProjectOverview};
+use crate::wire::overview::{NoPlanJson, PositionJson, RoadmapPhaseJson, StepJson};
+use project_overview::ProjectOverview;
 
 /// How many lines of one kind are shown.
 const SHOWN_MAX: usize = 5;
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     }
     let overview = ProjectOverview::load(context)?;
     Ok(if context.wants_json() {
-        Output::pretty_json(&overview)
+        Output::pretty_json(overview.to_json())
     } else {
         Output::Text(render(&overview, &Screen::current()))
     })
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
 fn outside_project(context: &Context) -> Output {
     let steps = advice::outside_project(&context.project);
     if context.wants_json() {
-        return Output::pretty_json(json!({ "planned": false, "next": steps }));
+        return Output::pretty_json(NoPlanJson::new(steps));
     }
     let mut text = format!(
         "{}\n\n\
@@ -62,17 +62,7 @@ fn render(overview: &ProjectOverview, screen: &Screen) -> String {
         }
     }
     if let Some(run) = &overview.run {
-        let run_overview = &run.overview;
-        let lead = match run_overview.lead {
-            Some(pid) => format!("running (process {pid})"),
-            None => "not running".to_owned(),
-        };
-        let line = format!("{lead}: {} ({})", run_overview.progress, run_overview.run);
-        write_row(&mut text, "Run", &line, screen);
-        for (index, question) in run.open_questions.iter().take(SHOWN_MAX).enumerate() {
-            let label = if index == 0 { "Questions" } else { "" };
-            write_row(&mut text, label, &format!("{} {}", question.id, question.text), screen);
-        }
+        write_run(&mut text, run, screen);
     }
     for (index, phase) in overview.running.iter().take(SHOWN_MAX).enumerate() {
         let label = if index == 0 { "Running" } else { "" };
@@ -83,7 +73,7 @@ fn render(overview: &ProjectOverview, screen: &Screen) -> String {
         write_row(
             &mut text,
             label,
-            &format!("{} {} ({})", phase.number, phase.name, phase.state),
+            &format!("{} {} ({})", phase.number, phase.name, phase.how),
             screen,
         );
     }
@@ -105,6 +95,15 @@ fn render(overview: &ProjectOverview, screen: &Screen) -> String {
     }
     write_steps(&mut text, &overview.next, screen);
     text
+}
+
+fn write_run(text: &mut String, run: &RunView, screen: &Screen) {
+    let line = format!("{}: {} ({})", run.lead_text(), run.progress(), run.run);
+    write_row(text, "Run", &line, screen);
+    for (index, question) in run.questions.iter().take(SHOWN_MAX).enumerate() {
+        let label = if index == 0 { "Questions" } else { "" };
+        write_row(text, label, &format!("{} {}", question.id, question.question), screen);
+    }
 }
 
 /// Returns the project, its milestone and a progress bar.
@@ -132,7 +131,7 @@ fn headline(overview: &ProjectOverview, screen: &Screen) -> String {
     text
 }
 
-fn position_text(position: &CurrentPosition) -> String {
+fn position_text(position: &PositionJson) -> String {
     let mut parts = Vec::new();
     if let Some(phase) = &position.phase {
         let total = position.total_phases.map_or(String::new(), |total| format!(" of {total}"));
@@ -159,7 +158,7 @@ fn running_text(phase: &mow_store::state::active_phases::ActivePhase) -> String 
     format!("{} {} ({}), plans {}{worker}", phase.phase, phase.name, phase.status, phase.plans)
 }
 
-fn write_phase_rows(text: &mut String, label: &str, phases: &[OverviewPhase], screen: &Screen) {
+fn write_phase_rows(text: &mut String, label: &str, phases: &[RoadmapPhaseJson], screen: &Screen) {
     for (index, phase) in phases.iter().take(SHOWN_MAX).enumerate() {
         let waiting_on = match phase.waiting_on.as_slice() {
             [] => String::new(),
@@ -188,18 +187,18 @@ fn write_row(text: &mut String, label: &str, value: &str, screen: &Screen) {
 /// Writes commands to paste.
 ///
 /// A command is never cut. A reason that does not fit beside its command goes below it.
-fn write_steps(text: &mut String, steps: &[AdviceStep], screen: &Screen) {
+fn write_steps(text: &mut String, steps: &[StepJson], screen: &Screen) {
     let _ = writeln!(text, "\n{}", styled(BOLD, "Next"));
     let lengths = steps.iter().map(|step| step.command.chars().count());
     let column = lengths.filter(|length| *length <= screen.width / 2).max().unwrap_or(0);
     for step in steps {
         let length = step.command.chars().count();
         let command = styled(CYAN, &step.command);
-        if length <= column && column + 4 + step.reason.chars().count() <= screen.width {
+        if length <= column && column + 4 + step.why.chars().count() <= screen.width {
             let pad = " ".repeat(column - length);
-            let _ = writeln!(text, "  {command}{pad}  {}", styled(DIM, &step.reason));
+            let _ = writeln!(text, "  {command}{pad}  {}", styled(DIM, &step.why));
         } else {
-            let reason = styled(DIM, &fit_line(&step.reason, screen.width - 6));
+            let reason = styled(DIM, &fit_line(&step.why, screen.width - 6));
             let _ = writeln!(text, "  {command}\n      {reason}");
         }
     }

@@ -48,7 +48,7 @@ impl PeerCommand {
         })?;
         let from = PhaseNumber::parse(&from)
             .ok_or_else(|| Failure::refused(format!("`{from}` is not a phase number")))?;
-        let to = run.phase(phase)?.spec.number;
+        let to = run.phase(phase)?;
         // An agent writes into its sender run, even if a newer run exists by now.
         let dir = match &sender {
             Some(worker) => RunDir::new(&run.project.engine_dir, &worker.run).unwrap_or(run.dir),

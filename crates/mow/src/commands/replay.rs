@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::output::{Output, stream};
 use crate::runs::{JournalEntry, Run};
 use crate::terminal::{BOLD, DIM, GREEN, RED, fit_line, styled};
+use crate::wire::ps::standing;
 
 /// The arguments of `replay`.
 #[derive(Debug, clap::Args)]
@@ -131,18 +132,18 @@ fn answer_json(
     problem: Option<&JournalProblem>,
 ) -> Output {
     let shown: Vec<_> = steps.iter().filter(|step| args.step || !step.changes.is_empty()).collect();
-    let phases: Vec<_> = run
-        .lead
+    let view = run.view();
+    let phases: Vec<_> = view
         .phases
-        .values()
+        .iter()
         .map(|phase| {
-            let (number, status) = (phase.spec.number.to_string(), phase.status);
+            let (number, status) = (phase.number.to_string(), phase.word());
             json!({ "phase": number, "status": status, "attempt": phase.attempt })
         })
         .collect();
     let value = json!({
         "run": run.dir.run(), "events": steps.len(), "consistent": problem.is_none(),
-        "problem": problem, "standing": run.lead.status(), "phases": phases, "steps": shown,
+        "problem": problem, "standing": standing(view.status), "phases": phases, "steps": shown,
     });
     let Output::Text(text) = Output::pretty_json(value) else {
         unreachable!("pretty_json creates text")

@@ -11,11 +11,13 @@ mod waves;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use mow_core::lead::{Lead, RunStatus, Status};
+use mow_core::lead::{RunStatus, Status};
 use mow_core::phase::PhaseNumber;
+use mow_core::view::{FastForwardRefusal, RunFacts, RunView};
+use mow_engine::client::{AgentPolicy, Client, StartRequest};
 use mow_engine::lead::{
-    LeadSession, PhaseChoice, PhaseSelection, RunOptions, StaleBranch, catch_up_branch,
-    exclude_done_phases, refuse_other_target, select_phases, unfinished_run,
+    PhaseChoice, PhaseSelection, RunOptions, StaleBranch, catch_up_branch, exclude_done_phases,
+    refuse_other_target, select_phases, unfinished_run,
 };
 use mow_engine::run_context::RunContext;
 use mow_host::commit::has_identity;
@@ -24,15 +26,14 @@ use mow_store::phase_dirs;
 use mow_store::project::Project;
 
 use super::plural::counted;
+use crate::caller::caller;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, notice};
+use crate::refusal::WAITING;
 use crate::runs::resume_command;
 
 pub(super) use self::terminal_questions::confirm;
-
-/// The exit code of a run that needs a person's answer or command to continue.
-const WAITING: u8 = 5;
 
 /// The arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -84,7 +85,8 @@ impl Args {
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     let project = context.main_project()?;
-    refuse_nested_run(&project)?;
+    // A worker would wait for a run that waits for the worker.
+    Client::of_project(&project).check_caller(AgentPolicy::RefuseOwnProject, &caller())?;
     refuse_other_worktree(context, &project, args)?;
     check_repository(&project)?;
     let choice = phase_choice(context, args)?;
@@ -121,16 +123,16 @@ fn lead_run(
     selection: PhaseSelection,
 ) -> Result<Output, Failure> {
     let exe = current_program()?;
-    let numbers: Vec<_> = selection.phases.iter().map(|spec| spec.number).collect();
-    let session = LeadSession::open(RunOptions {
+    let options = RunOptions {
         project,
         exe: &exe,
         selection,
         target: args.into.clone(),
         max_workers: args.max_workers,
         force: args.force,
-    })?;
-    resume_stopped_phases(project, &session, (&numbers, !args.phases.is_empty()))?;
+    };
+    let request = StartRequest { options, is_named: !args.phases.is_empty() };
+    let session = Client::of_project(project).submit(request, &caller())?;
     let is_terminal = std::io::stdout().is_terminal();
     let run = session.run_id().to_owned();
     if session.lead().run.is_empty() {
@@ -143,77 +145,7 @@ fn lead_run(
     let mut view =
         live_view::LiveView::new(is_terminal && !args.plain, context.wants_json(), rings_bell);
     let lead = session.run(&mut view, is_terminal && !args.plain)?;
-    run_result(&run, &lead, view.first_shown())
-}
-
-/// Queues a resume for the selected phases that failed or are paused in an unfinished run.
-///
-/// Cancelled phases are resumed only when the user named them. Refuses to continue while no agent
-/// can work and that question is not answered.
-fn resume_stopped_phases(
-    project: &Project,
-    session: &LeadSession,
-    (selected, is_named): (&[PhaseNumber], bool),
-) -> Result<(), Failure> {
-    use mow_core::lead::Command;
-    let is_stopped = |status| match status {
-        Status::Failed | Status::Paused => true,
-        // A person cancelled the phase; only naming it resumes it.
-        Status::Cancelled => is_named,
-        _ => false,
-    };
-    let dir = mow_store::run_files::RunDir::new(&project.engine_dir, session.run_id())
-        .map_err(|error| Failure::refused(error.to_string()))?;
-    let pending = mow_engine::lead::pending_commands(&dir, session.lead())?;
-    // A cancel command that was queued without a lead takes effect in this run.
-    let has_pending_cancel = |number: PhaseNumber| {
-        pending.iter().any(|(_, command)| match command {
-            Command::Cancel { phase } => phase.is_none_or(|phase| phase == number),
-            _ => false,
-        })
-    };
-    let is_answered = |id: u32| {
-        pending.iter().any(|(_, command)| match command {
-            Command::Answer { item, .. } => *item == id,
-            Command::Resume { phase } => phase.is_none(),
-            _ => false,
-        })
-    };
-    // No agent can work, and no answer says that the cause is fixed.
-    let denial = session.lead().inbox.open().find(|item| item.is_denial() && !is_answered(item.id));
-    if let Some(item) = denial {
-        let is_live =
-            |status| matches!(status, Status::Starting | Status::Running | Status::Ending);
-        if session.lead().phases.values().any(|phase| is_live(phase.status)) {
-            // The lead finishes the running phases and starts nothing.
-            return Ok(());
-        }
-        let hint = format!("fix the cause, then `mow answer {} continue`", item.id);
-        let failure = Failure::refused(item.ask.question.clone()).hint(hint);
-        return Err(Failure { code: WAITING, kind: "waiting", ..failure });
-    }
-    let stopped = session.lead().phases.values().filter(|phase| {
-        let number = phase.spec.number;
-        is_stopped(phase.status) && selected.contains(&number) && !has_pending_cancel(number)
-    });
-    if session.lead().starts.breaker_open {
-        mow_engine::lead::send_command(&dir, &Command::Resume { phase: None })?;
-    }
-    for phase in stopped {
-        let phase = Some(phase.spec.number);
-        mow_engine::lead::send_command(&dir, &Command::Resume { phase })?;
-    }
-    Ok(())
-}
-
-/// Refuses a run inside a worker: the worker would wait for a run that waits for the worker.
-fn refuse_nested_run(project: &Project) -> Result<(), Failure> {
-    let Some(worker) = crate::caller::worker_from_env() else { return Ok(()) };
-    if !project.engine_dir.join("runs").join(&worker.run).is_dir() {
-        return Ok(());
-    }
-    let message = format!("the worker of phase {} cannot start a run of its own", worker.phase);
-    Err(Failure::refused(message).hint("only people start runs; a worker works on its one phase"))
+    run_result(&RunView::of(&lead, &RunFacts::default()), view.first_shown())
 }
 
 /// Refuses a run from a worktree that mow did not create.
@@ -362,37 +294,22 @@ pub(crate) fn current_program() -> Result<PathBuf, Failure> {
 }
 
 /// Returns the result of a run: a summary when it is done, else a failure with the next command.
-fn run_result(run: &str, lead: &Lead, first_shown: u64) -> Result<Output, Failure> {
-    let merged = lead.phases.values().filter(|phase| phase.status == Status::Merged).count();
+fn run_result(run: &RunView, first_shown: u64) -> Result<Output, Failure> {
     // Merged work that is only on the run's own ref is not in the user's branch.
-    let destination =
-        if lead.target.refusal.is_some() { "the run's target" } else { &lead.target.branch };
-    let total = counted(lead.phases.len(), "phase");
-    let mut progress = format!("{merged} of {total} merged into {destination}");
-    if lead.status() == RunStatus::Done {
-        return Ok(Output::Text(live_view::summary(run, lead, &progress, first_shown)));
+    let destination = if run.refusal.is_some() { "the run's target" } else { &run.target };
+    let total = counted(run.counts.phases, "phase");
+    let mut progress = format!("{} of {total} merged into {destination}", run.counts.merged);
+    if run.status == RunStatus::Done {
+        return Ok(Output::Text(live_view::summary(run, &progress, first_shown)));
     }
-    if let Some((reason, command)) = &lead.target.refusal {
+    if let Some(FastForwardRefusal { reason, command }) = &run.refusal {
         progress +=
             &format!(" (the branch was not fast-forwarded: {reason}; to finish: {command})");
     }
-    let failed: Vec<_> = lead
-        .phases
-        .values()
-        .filter(|phase| phase.status == Status::Failed)
-        .map(|phase| phase.spec.number.to_string())
-        .collect();
-    match lead.status() {
-        RunStatus::Failed => {
-            let message = format!("{progress}; failed: {}", failed.join(", "));
-            Err(Failure::refused(message).hint(format!(
-                "`mow log {}` shows why; `{}` tries again",
-                failed.first().map_or("", String::as_str),
-                resume_command(lead)
-            )))
-        }
-        RunStatus::Waiting if lead.inbox.open().next().is_some() => {
-            let open = lead.inbox.open().count();
+    match run.status {
+        RunStatus::Failed => Err(failed_run(run, &progress)),
+        RunStatus::Waiting if run.counts.questions > 0 => {
+            let open = run.counts.questions;
             let verb = if open == 1 { "waits" } else { "wait" };
             let message = format!("{progress}; {} {verb}", counted(open, "question"));
             let hint = "`mow inbox` lists the questions, `mow answer ID …` answers one";
@@ -400,10 +317,21 @@ fn run_result(run: &str, lead: &Lead, first_shown: u64) -> Result<Output, Failur
         }
         _ => {
             let message = format!("Stopped. {progress}.");
-            let hint = format!("continue with `{}`", resume_command(lead));
+            let hint = format!("continue with `{}`", resume_command(run));
             Err(Failure { code: WAITING, kind: "waiting", ..Failure::refused(message).hint(hint) })
         }
     }
+}
+
+/// The failure of a run in which nothing else can continue.
+fn failed_run(run: &RunView, progress: &str) -> Failure {
+    let failed = run.phases.iter().filter(|phase| phase.status == Status::Failed);
+    let failed: Vec<_> = failed.map(|phase| phase.number.to_string()).collect();
+    Failure::refused(format!("{progress}; failed: {}", failed.join(", "))).hint(format!(
+        "`mow log {}` shows why; `{}` tries again",
+        failed.first().map_or("", String::as_str),
+        resume_command(run)
+    ))
 }
 
 /// The arguments of `worker`.

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::runs::{LiveWorktrees, Run, notice_live_run};
+use crate::wire::ps::RunSummaryJson;
 
 /// The arguments of `progress`.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ impl ProgressArgs {
             "percent": percent,
         });
         if let Some(run) = Run::live(context) {
-            answer["run"] = json!(run.overview());
+            answer["run"] = json!(RunSummaryJson::of(&run.view()));
         }
         Ok(Output::json(answer))
     }

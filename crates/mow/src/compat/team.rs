@@ -11,7 +11,8 @@ use super::state::{change_state, state_missing};
 use crate::context::{Context, today};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{Run, RunOverview};
+use crate::runs::Run;
+use crate::wire::ps::RunSummaryJson;
 
 /// The actions of `team-update`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -60,7 +61,7 @@ struct TeamStatusJson {
     started: Option<String>,
     /// The live run, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<RunOverview>,
+    run: Option<RunSummaryJson>,
 }
 
 /// Runs `mow team-status`.
@@ -68,7 +69,7 @@ pub(crate) fn status(context: &Context) -> Result<Output, Failure> {
     let team = team::parse(&context.load("STATE.md")?.unwrap_or_default());
     let active = team.is_some();
     let Team { name, started, teammates } = team.unwrap_or_default();
-    let run = Run::live(context).map(|run| run.overview());
+    let run = Run::live(context).map(|run| RunSummaryJson::of(&run.view()));
     Ok(Output::json(TeamStatusJson { active, team_name: name, teammates, started, run }))
 }
 

@@ -34,6 +34,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("install", include_str!("../../help/install.md")),
     ("list-todos", include_str!("../../help/list-todos.md")),
     ("log", include_str!("../../help/log.md")),
+    ("logs", include_str!("../../help/logs.md")),
     ("man", include_str!("../../help/man.md")),
     ("merge", include_str!("../../help/merge.md")),
     ("message", include_str!("../../help/message.md")),
@@ -58,6 +59,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("state-snapshot", include_str!("../../help/state-snapshot.md")),
     ("status", include_str!("../../help/status.md")),
     ("summary-extract", include_str!("../../help/summary-extract.md")),
+    ("take-back", include_str!("../../help/take-back.md")),
     ("team-status", include_str!("../../help/team-status.md")),
     ("team-update", include_str!("../../help/team-update.md")),
     ("template", include_str!("../../help/template.md")),
@@ -67,5 +69,6 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("verify-path-exists", include_str!("../../help/verify-path-exists.md")),
     ("verify-summary", include_str!("../../help/verify-summary.md")),
     ("websearch", include_str!("../../help/websearch.md")),
+    ("workers", include_str!("../../help/workers.md")),
     ("worktree", include_str!("../../help/worktree.md")),
 ];

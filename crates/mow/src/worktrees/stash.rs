@@ -7,7 +7,7 @@ use std::path::Path;
 
 use mow_engine::EngineError;
 use mow_host::git::Git;
-use mow_host::rescue::{self, RescueError};
+use mow_host::rescue;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::manifest::ManifestEntry;
 use mow_store::project::repository::GitRepository;
@@ -47,11 +47,10 @@ pub(crate) fn restore(
     };
     {
         let _lock = Writer::open_engine(&context.project, WAIT_DEFAULT)?;
-        let failed = |error: RescueError| EngineError::Host(error.into());
         let branch = entry.text("branch");
         let name = branch.as_deref().unwrap_or(key);
         if let Some(rescued) =
-            rescue::rescue_before_checkout(&git, name, &commit).map_err(failed)?
+            rescue::rescue_before_checkout(&git, name, &commit).map_err(EngineError::from)?
         {
             let name = rescued.short_name();
             notice(&format!(
@@ -63,7 +62,7 @@ pub(crate) fn restore(
             warn(&format!("stash {commit} could not be applied: {}", applied.error_line()));
             return Ok(false);
         }
-        rescue::drop_stash(&git, name, &commit).map_err(failed)?;
+        rescue::drop_stash(&git, name, &commit).map_err(EngineError::from)?;
     }
     manifest::set(home, key, &[("stash_ref", Value::Null)])?;
     Ok(true)

@@ -8,6 +8,7 @@ mod conflicts;
 mod kill_moments;
 mod kills;
 mod lifecycle;
+mod live_activity;
 mod misbehaving;
 mod model_failures;
 mod peer_messages;

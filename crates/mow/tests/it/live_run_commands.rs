@@ -74,14 +74,36 @@ fn a_live_run_is_shown_paused_and_resumed_while_events_are_followed() {
     let events: Vec<Value> =
         lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     assert!(follower.wait().unwrap().success());
-    let followed: Vec<_> = events.iter().map(|event| &event["event"]).collect();
     let log = json_of(&project, &["log"]);
-    let written = log["events"].as_array().unwrap().iter().map(|event| &event["event"]);
-    assert_eq!(followed, written.collect::<Vec<_>>(), "every event once and in order");
-    let leads = events.iter().filter(|event| event["event"]["event"] == "taken_up").count();
+    assert_eq!(json!(events), log["events"], "every event once and in order");
+    let leads = events.iter().filter(|event| event["kind"] == "lead_started").count();
     assert_eq!(leads, 2);
     let last = events.last().unwrap();
     assert!(last["text"].as_str().unwrap().starts_with("main is fast-forwarded to "), "{last}");
+}
+
+#[test]
+fn the_number_of_workers_of_a_live_run_can_be_changed() {
+    let project = planned(&[(&[], GATED), (&[], "true")]);
+    let gate = Gate::new(&project);
+    let run = project.call(["run", "--all", "--yes", "--plain", "--max-workers", "1"]).spawn();
+    gate.reached();
+    // The follower ends with the run; it shows that phase 2 starts while phase 1 waits.
+    let mut follower = project.call(["events", "--follow", "--json"]).spawn();
+    project.call(["workers", "0"]).run().refuses("0 is not in 1..=1000");
+    let output = project.call(["workers", "2"]).run().stdout_on_success();
+    assert!(output.starts_with("Requested: at most 2 workers. The run (process "), "{output}");
+    let lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let events = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut complete =
+        events.filter(|event| event["phase"] == "2" && event["status"] == "complete");
+    assert!(complete.next().is_some(), "phase 2 completes while phase 1 waits");
+    gate.open();
+    assert_eq!(complete.count(), 0, "all events are read, so that the follower can end");
+    let (status, text) = wait_for_exit(run);
+    assert_eq!(status.code(), Some(0), "{text}");
+    project.call(["workers", "3"]).run().refuses("the run is over");
+    assert!(follower.wait().unwrap().success());
 }
 
 /// Checks that `status read`, `progress` and others read the worktree and report the live run.

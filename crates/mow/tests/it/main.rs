@@ -5,6 +5,7 @@
 
 mod agent_commands;
 mod agents;
+mod callers;
 mod close_shop;
 mod compat;
 mod corpus;
@@ -31,6 +32,7 @@ mod storm_families;
 mod streams;
 mod table;
 mod usage;
+mod wire;
 mod worktree_fixture;
 
 use mow_testkit::sandbox::Sandbox;

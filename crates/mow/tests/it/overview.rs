@@ -169,7 +169,7 @@ fn the_next_commands_depend_on_the_existing_files() {
         assert!(commands.iter().any(|c| c == command), "{commands:?}");
     }
     let made = commands(project().call(["--json"]).run().json());
-    assert!(made.contains(&r"mow scaffold phase-dir --phase 2 --name 'It'\''s'".to_owned()));
+    assert!(made.contains(&r#"mow scaffold phase-dir --phase 2 --name "It's""#.to_owned()));
     let finished = project()
         .file(".planning/phases/02-walls/02-01-PLAN.md", "")
         .file(".planning/phases/02-walls/02-01-SUMMARY.md", "");

@@ -91,7 +91,7 @@ fn write_line(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
 }
 
 /// Returns whether the file ends with a line break, or is empty.
-fn ends_with_line_break(file: &File, length: u64) -> io::Result<bool> {
+pub(super) fn ends_with_line_break(file: &File, length: u64) -> io::Result<bool> {
     let Some(last_at) = length.checked_sub(1) else {
         return Ok(true);
     };

@@ -10,7 +10,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use mow_core::inbox::InboxAnswer;
+use mow_core::inbox::{InboxAnswer, QuestionTopic};
 
 use super::{DocumentHeader, one_line};
 
@@ -134,12 +134,8 @@ fn classified_lines(answers: &[InboxAnswer]) -> Vec<(AnswerKind, String)> {
 }
 
 /// Returns whether mow itself asked the question, not an agent.
-///
-/// The keys of mow's standard questions end with 1, 2, …; those of agents' questions with 1.1, 1.2,
-/// ….
 fn is_to_standard_question(answer: &InboxAnswer) -> bool {
-    let number = answer.key.rsplit('/').next().unwrap_or_default();
-    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    matches!(answer.key.topic(), QuestionTopic::StandardDiscuss(_))
 }
 
 /// Chooses the section of an answer by its first words.

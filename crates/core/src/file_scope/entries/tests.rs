@@ -24,13 +24,29 @@ fn entries_cover_files_directories_and_patterns() {
         ("src/*/mod.rs", "src/deep/er/mod.rs", false),
         ("a*b*c", "aXbYc", true),
         ("a*b*c", "aXbY", false),
+        ("src/**/a.rs", "src/xa.rs", false),
+        ("src/**/test_*.rs", "src/test_dir/test_a.rs", true),
+        ("src/**.rs", "src/deep/a.rs", true),
+        ("src/**.rs", "src/a.rs", true),
+        ("src/a**", "src/abc", true),
+        ("src/a**", "src/abc/d", true),
+        ("src/a**", "src/b/a", false),
+        ("src/a**z.rs", "src/ab/c/dz.rs", true),
+        ("src/***", "src/deep/a.rs", true),
+        ("**/a.rs", "a.rs", true),
+        ("app/[id]/*.tsx", "app/[id]/page.tsx", true),
+        ("app/[id]/*.tsx", "app/i/page.tsx", false),
+        ("a{b,c}?/*.rs", "a{b,c}?/d.rs", true),
+        ("a\\*.rs", "a\\b.rs", true),
+        (".*", ".gitignore", true),
     ] {
-        assert_eq!(entry_covers(entry, path), wanted, "{entry} {path}");
+        let declared = DeclaredFiles::new([&entry.to_owned()]);
+        assert_eq!(declared.cover(path), wanted, "{entry} {path}");
     }
 }
 
 #[test]
 fn a_pattern_with_many_stars_is_matched_fast() {
     let (pattern, path) = ("*a".repeat(200) + "b", "a".repeat(20_000));
-    assert!(!entry_covers(&pattern, &path));
+    assert!(!DeclaredFiles::new([&pattern]).cover(&path));
 }

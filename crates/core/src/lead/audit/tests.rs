@@ -1,6 +1,7 @@
 //! A journal of the lead breaks no rule, and one that was tampered with does.
 
 use super::*;
+use crate::lead::Reason;
 use crate::lead::{Effect, Outcome, PhaseSpec, RunScope, Settings};
 use crate::machine::Machine;
 
@@ -34,7 +35,7 @@ fn begun() -> Lead {
 }
 
 fn moved(phase: &str, attempt: u32, to: Status) -> Event {
-    Event::StatusChanged { phase: number(phase), attempt, to, why: String::new(), ahead: None }
+    Event::StatusChanged { phase: number(phase), attempt, to, why: Reason::Chosen, ahead: None }
 }
 
 #[test]

@@ -156,12 +156,7 @@ fn a_failed_look_ahead_is_dropped_and_does_not_fail_the_phase() {
 fn a_question_of_a_look_ahead_is_answered_and_the_look_ahead_continues() {
     let mut harness = chain(Lookahead::Research);
     harness.prepare_and_start("2");
-    let ask = InboxQuestion {
-        key: "2/discuss/1".to_owned(),
-        kind: QuestionKind::Discuss,
-        question: "?".to_owned(),
-        choices: Vec::new(),
-    };
+    let ask = ask("2/discuss/1", QuestionKind::Discuss, &[]);
     harness.report("2", 1, Report::Asked { ask });
     harness.report_and_exit("2", 2, Report::Parked);
     harness.finish(is_gather, Outcome::Done);

@@ -78,7 +78,7 @@ fn plans_written_during_the_run_are_compared_before_they_are_executed() {
     assert_eq!(cleared_files(&harness), ["a", "b"]);
     harness.report_and_exit("1", 1, planned(&["b"], true));
     assert_eq!(harness.status("1"), Status::Waiting, "the other one has begun");
-    let why = &harness.lead.phases[&number("1")].why;
+    let why = harness.lead.phases[&number("1")].why.to_string();
     assert_eq!(why, "its plans change b, and so does phase 2, which is merged first");
     harness.report_and_exit("2", 2, Report::Complete { commit: "p2".to_owned() });
     harness.merge("c1");
@@ -106,12 +106,7 @@ fn phases_that_have_executed_start_before_those_that_have_not() {
     let phases = vec![spec_with_files("1", &[], &["a"]), spec_with_files("2", &[], &["a"])];
     let mut harness = LeadHarness::new(settings, phases);
     harness.prepare_and_start("1");
-    let ask = InboxQuestion {
-        key: "1/x".to_owned(),
-        kind: QuestionKind::Blocker,
-        question: "?".to_owned(),
-        choices: Vec::new(),
-    };
+    let ask = ask("1/blocker/01-01/1#1", QuestionKind::Blocker, &[]);
     harness.report("1", 1, Report::Asked { ask });
     harness.report_and_exit("1", 2, Report::Parked);
     harness.prepare_and_start("2");

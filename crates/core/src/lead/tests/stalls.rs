@@ -17,9 +17,7 @@ fn hang(harness: &mut LeadHarness) {
 }
 
 fn stuck(harness: &mut LeadHarness, seq: u64) -> u32 {
-    let choices = STUCK_CHOICES.iter().map(|word| (*word).to_owned()).collect();
-    let (kind, question) = (QuestionKind::Stuck, "stuck?".to_owned());
-    let ask = InboxQuestion { key: format!("1/stuck/{seq}"), kind, question, choices };
+    let ask = ask(&format!("1/stuck/1.{seq}#1"), QuestionKind::Stuck, &STUCK_CHOICES);
     harness.report("1", seq, Report::Asked { ask });
     *harness.lead.inbox.items.keys().last().unwrap()
 }
@@ -48,7 +46,7 @@ fn an_answer_about_a_stuck_effect_reaches_its_worker_at_once() {
 fn a_question_about_stuck_work_is_withdrawn_when_the_work_continues() {
     let mut harness = alone();
     let item = stuck(&mut harness, 1);
-    harness.report("1", 2, Report::QuestionObsolete { key: "1/stuck/1".to_owned() });
+    harness.report("1", 2, Report::QuestionObsolete { key: "1/stuck/1.1#1".parse().unwrap() });
     assert!(harness.events.contains(&Event::Withdrawn { item }));
     assert_eq!(harness.lead.inbox.open().count(), 0);
     // A worker that dies while it is stuck does not wait for an answer.

@@ -1,10 +1,11 @@
 //! Tests that sentences name the phases, the reasons and the dependencies.
 
 use super::*;
-use crate::inbox::{InboxItem, InboxQuestion, QuestionKind};
+use crate::inbox::{InboxItem, InboxQuestion, QuestionKind, QuestionTopic};
 use crate::lead::RunScope;
 use crate::machine::Machine;
 use crate::money::Spending;
+use crate::stage::Stage;
 
 fn number(text: &str) -> PhaseNumber {
     PhaseNumber::parse(text).unwrap()
@@ -37,7 +38,7 @@ fn diamond() -> Lead {
 }
 
 fn move_to(lead: &mut Lead, phase: &str, to: Status) {
-    let (phase, why) = (number(phase), "so".to_owned());
+    let (phase, why) = (number(phase), Reason::Text("so".to_owned()));
     lead.apply(&Event::StatusChanged { phase, attempt: 1, to, why, ahead: None }, 0);
 }
 
@@ -101,8 +102,8 @@ fn an_outcome_is_described_together_with_its_effect() {
 #[test]
 fn an_answer_names_the_phase_of_its_question() {
     let mut lead = diamond();
-    let (key, kind, choices) = ("k".to_owned(), QuestionKind::Gate, Vec::new());
-    let ask = InboxQuestion { key, kind, question: "Go on?".to_owned(), choices };
+    let key = QuestionTopic::Gate(Stage::Plan).of_phase(number("3"));
+    let ask = InboxQuestion::new(key, QuestionKind::Gate, "Go on?");
     let item = InboxItem { id: 7, phase: Some(number("3")), ask, answer: None };
     lead.apply(&Event::Asked { item }, 0);
     let answered = Event::Answered { item: 7, text: "yes".to_owned() };

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mow_core::inbox::{InboxQuestion, QuestionKind};
+use mow_core::inbox::{InboxQuestion, QuestionKey, QuestionKind};
 use mow_core::lead::{
-    Command, Effect, Event, Input, Lead, Outcome, PhaseSpec, RunScope, Settings, Status,
+    Effect, Event, Input, Lead, Outcome, PhaseSpec, QueuedCommand, RunScope, Settings, Status,
 };
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, Report};
@@ -118,14 +118,12 @@ impl InstantLead<'_> {
         if !records.is_empty() {
             return;
         }
-        let ask = |key: String| InboxQuestion {
-            question: format!("{key}?"),
-            key,
-            kind: QuestionKind::Question,
-            choices: Vec::new(),
+        let ask = |key: QuestionKey| {
+            let question = format!("{key}?");
+            InboxQuestion::new(key, QuestionKind::Question, question)
         };
         let keys = (1..=QUESTIONS_PER_PHASE).map(|n| question(phase, n));
-        let is_open = |key: &String| brief.answers.iter().all(|answer| answer.key != *key);
+        let is_open = |key: &QuestionKey| brief.answers.iter().all(|answer| answer.key != *key);
         let open: Vec<_> = keys.filter(is_open).collect();
         let last = match open.as_slice() {
             [] => Report::Complete { commit: format!("c{phase}") },
@@ -143,8 +141,8 @@ impl InstantLead<'_> {
 
     fn read_reports(&mut self) {
         for record in self.commands.poll().unwrap() {
-            let command: Command = record.parse().unwrap();
-            self.inputs.push(Input::Command { seq: record.seq, command });
+            let QueuedCommand { command, origin } = record.parse().unwrap();
+            self.inputs.push(Input::Command { seq: record.seq, command, origin });
         }
         for ((phase, attempt), mut tail) in std::mem::take(&mut self.voices) {
             for record in tail.poll().unwrap() {

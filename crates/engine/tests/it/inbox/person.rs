@@ -6,7 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mow_core::lead::Lead;
-use mow_engine::lead::{self as engine, AnswerQueue};
+use mow_engine::client::{AnswerRequest, Caller, Client, Interface, PersonAnswer, Refusal};
+use mow_engine::lead as engine;
+use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 use mow_testkit::seeded_rng::SeededRng;
 
@@ -38,13 +40,18 @@ pub(super) fn answer_all(run: &RunDir, name: &str) {
 }
 
 fn answer(run: &RunDir, lead: &Lead, open: &[u32], name: &str) {
-    let mut answers = AnswerQueue::open(run, lead).unwrap();
+    let project = Project::find_or_cwd(run.path()).unwrap();
+    let client = Client::of_run(&project, run, lead);
+    let process = std::process::id();
+    let caller = Caller { interface: Interface::Cli, person: Some(name.to_owned()), process };
     let mut out = std::io::stdout().lock();
     for item in open {
         let text = format!("{name}-{item}");
-        let line = match answers.submit(*item, &text).unwrap() {
+        let answer = PersonAnswer::Text(text.clone());
+        let line = match client.submit(AnswerRequest { item: *item, answer, seen: None }, &caller) {
             Ok(_) => format!("\n{WON}{item} {text}\n"),
-            Err(given) => format!("\n{LOST}{item} {given}\n"),
+            Err(Refusal::AlreadyAnswered { answer, .. }) => format!("\n{LOST}{item} {answer}\n"),
+            Err(refusal) => panic!("{refusal}"),
         };
         // One write, so that a kill cannot leave half a line.
         out.write_all(line.as_bytes()).unwrap();

@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mow_core::inbox::{InboxAnswer, InboxItem, InboxQuestion, QuestionKind};
+use mow_core::inbox::{
+    InboxAnswer, InboxItem, InboxQuestion, QuestionKey, QuestionKind, QuestionTopic,
+};
 use mow_core::lead::Status;
 use mow_core::money::{AgentSpending, Spending};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Report, THROTTLED_MAX_MS};
-use mow_core::worker::{self, Effect, Outcome, Role, discuss_key};
+use mow_core::worker::{self, Effect, Outcome, Role};
 use mow_testkit::seeded_rng::SeededRng;
 
 use super::Tally;
@@ -38,7 +40,7 @@ pub(crate) struct Sessions {
     /// How often an agent has asked.
     asked: u32,
     /// The answers that reached their sessions, by the keys of the questions.
-    taken: BTreeMap<String, String>,
+    taken: BTreeMap<QuestionKey, String>,
     /// How many more rounds of questions the discusser has.
     pub(crate) rounds: u64,
 }
@@ -70,20 +72,25 @@ impl Sessions {
         self.asked += 1;
         let id = self.asked;
         if rng.below(2) == 0 {
-            let choices = ["allow", "always", "deny"].map(str::to_owned).to_vec();
-            let key = format!("{phase}/permission/{job}/{id}");
-            return vec![ask(key, QuestionKind::Permission, choices)];
+            let topic =
+                QuestionTopic::Permission { session: job.to_owned(), request: id.to_string() };
+            let choices = ["allow", "always", "deny"];
+            return vec![ask(topic.of_phase(phase), QuestionKind::Permission, &choices)];
         }
         let question = |n: u64| {
-            let choices = if n == 1 { vec!["left".to_owned(), "right".to_owned()] } else { vec![] };
-            ask(format!("{phase}/question/{job}/{id}.{n}"), QuestionKind::Question, choices)
+            let choices = if n == 1 { &["left", "right"][..] } else { &[] };
+            let (session, request) = (job.to_owned(), id.to_string());
+            let number = usize::try_from(n).unwrap();
+            let topic = QuestionTopic::AgentQuestion { session, request, number };
+            ask(topic.of_phase(phase), QuestionKind::Question, choices)
         };
         (1..=1 + rng.below(3)).map(question).collect()
     }
 }
 
-fn ask(key: String, kind: QuestionKind, choices: Vec<String>) -> InboxQuestion {
-    InboxQuestion { question: format!("{key}?"), key, kind, choices }
+fn ask(key: QuestionKey, kind: QuestionKind, choices: &[&str]) -> InboxQuestion {
+    let question = format!("{key}?");
+    InboxQuestion::new(key, kind, question).with_choices(choices.iter().copied())
 }
 
 /// Returns the name of the agent job of an effect; `None` if it needs no agent.
@@ -199,10 +206,9 @@ impl Sim {
             }
             sessions.rounds -= 1;
             let count = 1 + usize::try_from(rng.below(2)).unwrap();
-            let number = phase.to_string();
-            let key = |n| discuss_key(&number, round + 1, n);
-            let choices = vec!["fail".to_owned(), "other".to_owned()];
-            let asks = (1..=count).map(|n| ask(key(n), QuestionKind::Discuss, choices.clone()));
+            let key = |number| QuestionTopic::Discuss { round: round + 1, number }.of_phase(phase);
+            let choices = ["fail", "other"];
+            let asks = (1..=count).map(|n| ask(key(n), QuestionKind::Discuss, &choices));
             return Some(Outcome::Asked { asks: asks.collect() });
         }
         if faults.asks > 0 && rng.below(5) == 0 {
@@ -271,9 +277,8 @@ impl Sim {
         &self,
         phase: PhaseNumber,
         of: impl Fn(QuestionKind) -> bool,
-    ) -> BTreeMap<String, String> {
-        let items = self.invariants.lead.inbox.items.values();
-        let own = items.filter(|item| item.phase == Some(phase) && of(item.ask.kind));
+    ) -> BTreeMap<QuestionKey, String> {
+        let own = self.invariants.questions_about(phase).filter(|item| of(item.ask.kind));
         let answer = |item: &InboxItem| item.answer.clone().filter(|text| text != WITHDRAWN);
         own.filter_map(|item| Some((item.ask.key.clone(), answer(item)?))).collect()
     }
@@ -292,7 +297,7 @@ impl Sim {
             // Plans that pass the check are not revised any more.
             let moot = disk.sessions.parked.get(Role::Planner.name());
             let is_moot =
-                |key: &String| moot.is_some_and(|asks| asks.iter().any(|a| a.key == *key));
+                |key: &QuestionKey| moot.is_some_and(|asks| asks.iter().any(|a| a.key == *key));
             let lost = answers.keys().find(|key| !taken.contains_key(*key) && !is_moot(key));
             if let Some(key) = lost.filter(|_| track.status == Status::Merged) {
                 return Err(format!("the answer to {key} reached nobody"));

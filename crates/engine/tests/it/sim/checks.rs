@@ -1,7 +1,8 @@
 //! Checks the invariants of the lead after every batch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use mow_core::inbox::{InboxItem, QuestionKey};
 use mow_core::lead::{Effect, Event, Lead, Status};
 use mow_core::machine::Machine as _;
 use mow_core::phase::PhaseNumber;
@@ -17,9 +18,12 @@ pub(crate) struct RunInvariants {
     pub(crate) lead: Lead,
     /// Phases that are complete and not merged yet.
     pub(crate) unmerged: BTreeSet<PhaseNumber>,
-    reported: BTreeSet<(Key, u64)>,
+    /// The records of each worker that were counted.
+    reported: BTreeMap<Key, Vec<u64>>,
+    /// The questions about each phase.
+    questions: BTreeMap<PhaseNumber, Vec<u32>>,
     commands: u64,
-    keys: BTreeSet<String>,
+    keys: BTreeSet<QuestionKey>,
     /// Why nothing may start before a person has decided.
     stopped: Option<&'static str>,
     /// The time before which nothing may start.
@@ -42,9 +46,11 @@ impl RunInvariants {
                 if track.attempt != *attempt {
                     return Err(format!("phase {phase}: heard attempt {attempt} after its end"));
                 }
-                if !self.reported.insert(((*phase, *attempt), *seq)) {
+                let counted = self.reported.entry((*phase, *attempt)).or_default();
+                if counted.last().is_some_and(|last| last >= seq) {
                     return Err(format!("phase {phase}-{attempt}: record {seq} counted twice"));
                 }
+                counted.push(*seq);
             }
             Event::Commanded { seq, .. } => {
                 if *seq != self.commands + 1 {
@@ -56,6 +62,9 @@ impl RunInvariants {
                 let is_new = !self.lead.inbox.items.contains_key(&item.id);
                 if !is_new || !self.keys.insert(item.ask.key.clone()) {
                     return Err(format!("question {} was put twice: {}", item.id, item.ask.key));
+                }
+                if let Some(phase) = item.phase {
+                    self.questions.entry(phase).or_default().push(item.id);
                 }
             }
             Event::Answered { item, .. } if self.lead.inbox.items[item].answer.is_some() => {
@@ -135,7 +144,13 @@ impl RunInvariants {
 
     /// Returns whether the lead has read a record of a worker.
     pub(crate) fn has_read(&self, key: Key, seq: u64) -> bool {
-        self.reported.contains(&(key, seq))
+        self.reported.get(&key).is_some_and(|counted| counted.binary_search(&seq).is_ok())
+    }
+
+    /// Returns all questions about a phase, in the order in which they were put.
+    pub(crate) fn questions_about(&self, phase: PhaseNumber) -> impl Iterator<Item = &InboxItem> {
+        let ids = self.questions.get(&phase).into_iter().flatten();
+        ids.map(|id| &self.lead.inbox.items[id])
     }
 
     /// Compares a lead with the replay of its journal, and its indexes with its phases.

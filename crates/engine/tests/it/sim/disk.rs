@@ -19,6 +19,8 @@ type Task = (String, usize);
 pub(crate) struct Disk {
     /// The snapshot that a worker takes, without what follows from commits.
     found: PhaseSnapshot,
+    /// The files that these plans change.
+    files: Vec<String>,
     /// The plans that the planner will write.
     unwritten: Vec<PlanSnapshot>,
     /// Tasks that leave nothing to commit.
@@ -110,6 +112,11 @@ impl Disk {
     /// Writes the plans, as a planner or a person does.
     pub(crate) fn write_plans(&mut self) {
         self.found.plans.append(&mut self.unwritten);
+        self.note_files();
+    }
+
+    fn note_files(&mut self) {
+        self.files = file_scope::normalized(self.found.plans.iter().flat_map(|plan| &plan.files));
     }
 
     /// Returns a phase of one task without faults, whose research and plan are still to be done.
@@ -126,8 +133,8 @@ impl Disk {
     }
 
     /// Returns the files that the plans change.
-    pub(crate) fn files(&self) -> Vec<String> {
-        file_scope::normalized(self.found.plans.iter().flat_map(|plan| &plan.files))
+    pub(crate) fn files(&self) -> &[String] {
+        &self.files
     }
 
     /// Returns what the planning files say: the files of the plans, and the stages for a
@@ -145,7 +152,7 @@ impl Disk {
         if plans.is_empty() && has(Role::Planner) {
             ahead.push(Stage::Plan);
         }
-        ((!plans.is_empty()).then(|| self.files()), ahead)
+        ((!plans.is_empty()).then(|| self.files.clone()), ahead)
     }
 
     /// Remembers what exists before a look-ahead.
@@ -161,6 +168,7 @@ impl Disk {
         self.found.research &= self.before.1 || keeps(Stage::Research);
         if !self.before.2 && !keeps(Stage::Plan) {
             self.unwritten.append(&mut self.found.plans);
+            self.note_files();
         }
         self.look_ahead();
     }

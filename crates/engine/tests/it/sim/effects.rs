@@ -4,9 +4,11 @@ use mow_core::file_scope;
 use mow_core::inbox::QuestionKind;
 use mow_core::lead::{Command, ConflictedFile, Effect, Input, Outcome, Status};
 use mow_core::phase::PhaseNumber;
-use mow_core::report::{HaltReason, LeadMessage};
+use mow_core::report::{HaltReason, LeadMessage, Report};
 use mow_core::stage::Stage;
 use mow_core::worker;
+use mow_engine::EngineError;
+use mow_engine::link::WorkerLink as _;
 
 use super::worker_processes::{Cut, Key, Process};
 use super::world::{Sim, SimEvent};
@@ -14,20 +16,14 @@ use super::world::{Sim, SimEvent};
 impl Sim {
     /// Carries out an effect of the lead, unless it is done already.
     pub(crate) fn run_effect(&mut self, effect: &Effect) -> Outcome {
+        if let Some(outcome) = self.run_link_effect(effect) {
+            return outcome;
+        }
         match effect {
-            Effect::Prepare { phase, base, .. } => self.prepare(*phase, base),
-            Effect::Start { brief } => self.start(brief),
-            Effect::SendMessage { phase, attempt, note, .. } => {
-                for _ in 0..1 + self.rng.below(6) / 5 {
-                    let after = self.read_delay(3_000);
-                    let (key, note) = ((*phase, *attempt), note.clone());
-                    self.after(after, SimEvent::MessageSent { key, note });
-                }
-                Outcome::Done
-            }
-            Effect::KillWorker { phase, attempt } => self.end((*phase, *attempt)),
-            Effect::CollectLookahead { phase, through, .. } => {
-                self.scenario.disks.get_mut(phase).unwrap().collect_look_ahead(*through);
+            Effect::CollectLookahead { phase, attempt, through } => {
+                let key = (*phase, *attempt).into();
+                let files = self.gather(key, *through).expect("the simulated link does not fail");
+                self.reset(key, &files).expect("the simulated link does not fail");
                 // Rereading a large roadmap each time would dominate the run time of the test.
                 if self.scenario.specs.len() < 500 || self.rng.below(50) == 0 {
                     let (generation, input) = (self.generation, self.roadmap());
@@ -51,6 +47,7 @@ impl Sim {
                 let commit = format!("{}.{}", self.tip(), self.closings);
                 Outcome::Merged { commit, note: String::new() }
             }
+            _ => unreachable!("the link carries out {effect:?}"),
         }
     }
 
@@ -64,13 +61,18 @@ impl Sim {
         stumbles
     }
 
-    fn prepare(&mut self, phase: PhaseNumber, base: &str) -> Outcome {
+    /// Prepares an attempt; returns the commit that it starts from.
+    pub(crate) fn prepare_phase(
+        &mut self,
+        phase: PhaseNumber,
+        base: &str,
+    ) -> Result<String, EngineError> {
         let contains = merges_in(base);
         let spec = self.scenario.spec(phase).expect("the run knows only phases of the scenario");
         let looks_ahead = self.invariants.lead.phases[&phase].looks_ahead();
         for dependency in spec.depends_on.iter().filter(|_| !looks_ahead) {
             let is_done = self.scenario.spec(*dependency).is_some_and(|spec| spec.done);
-            if !is_done && !self.merges[..contains].contains(dependency) {
+            if !is_done && self.merges.get(dependency).is_none_or(|place| *place > contains) {
                 self.broken = Some(format!("phase {phase} starts at {base} without {dependency}"));
             }
         }
@@ -79,21 +81,22 @@ impl Sim {
             if !process.zombie {
                 self.broken = Some(format!("phase {phase} is prepared while a worker of it lives"));
             }
-            return Outcome::Failed { reason: "an earlier worker is still alive".to_owned() };
+            return Err(EngineError::refused("an earlier worker is still alive", ""));
         }
         if self.effect_fails() {
-            return Outcome::Failed { reason: "no space".to_owned() };
+            return Err(EngineError::refused("no space", ""));
         }
-        Outcome::Prepared { base: base.to_owned() }
+        Ok(base.to_owned())
     }
 
-    fn start(&mut self, brief: &mow_core::report::Brief) -> Outcome {
+    /// Starts a worker, unless that attempt was ever started.
+    pub(crate) fn start(&mut self, brief: &mow_core::report::Brief) -> Result<(), EngineError> {
         let key = (brief.phase, brief.attempt);
         if self.processes.contains_key(&key) {
-            return Outcome::Done;
+            return Ok(());
         }
         if self.effect_fails() {
-            return Outcome::Failed { reason: "no such program".to_owned() };
+            return Err(EngineError::refused("no such program", ""));
         }
         if self.processes.range((key.0, 0)..key).any(|(_, process)| process.alive) {
             self.broken = Some(format!("phase {} has two live attempts", key.0));
@@ -107,13 +110,12 @@ impl Sim {
         let clock = self.set_clock(0);
         self.processes
             .insert(key, Process::new(has_faults && ignores_inbox, has_faults && hangs, clock));
-        self.alive_workers.insert(key);
         self.feed(key, vec![worker::Input::Begin { brief: brief.clone(), pid: 1 }]);
-        Outcome::Done
+        Ok(())
     }
 
     fn merge(&mut self, (phase, attempt): Key, commit: &str, onto: &str) -> Outcome {
-        if !self.merges.contains(&phase) {
+        if !self.merges.contains_key(&phase) {
             if merges_in(onto) != self.merges.len() {
                 self.broken = Some(format!("phase {phase} is merged onto {onto}, which is old"));
             }
@@ -124,6 +126,11 @@ impl Sim {
             if disk.head() != commit {
                 self.broken = Some(format!("phase {phase}-{attempt} is merged at an old commit"));
             }
+            let reports = self.processes[&(phase, attempt)].reports(0);
+            let is_own = |report: &Report| matches!(report, Report::Complete { commit: own } if own == commit);
+            if !reports.into_iter().any(|(_, report)| is_own(report)) {
+                self.broken = Some(format!("phase {phase}-{attempt} never had {commit}"));
+            }
             if self.effect_fails() {
                 let (path, kind) = ("src/a".to_owned(), "both changed".to_owned());
                 let settle = "git merge".to_owned();
@@ -132,7 +139,7 @@ impl Sim {
             if self.effect_fails() {
                 return Outcome::Refuted { reason: "a liar".to_owned() };
             }
-            self.merges.push(phase);
+            self.merges.insert(phase, self.merges.len() + 1);
         }
         Outcome::Merged { commit: self.tip(), note: String::new() }
     }
@@ -160,6 +167,9 @@ impl Sim {
         };
         let batch = process.feed(inputs, now, cut);
         let (ended, hangs) = (process.worker.has_ended(), process.hangs);
+        if process.worker.stage >= Some(Stage::Execute) {
+            self.executing.insert(key);
+        }
         if batch.reported {
             let (generation, after) = (self.generation, self.read_delay(1_000));
             self.after(after, SimEvent::Tail { generation, key });
@@ -218,26 +228,24 @@ impl Sim {
         if self.scenario.settings.force {
             return;
         }
-        self.alive_workers.retain(|key| self.processes[key].alive);
         // A zombie changes its own worktree only; its phase was given up.
         let executes = |key: &&Key| {
             let process = &self.processes[*key];
             !process.zombie && process.worker.stage >= Some(Stage::Execute)
         };
-        let items = &self.invariants.lead.inbox.items;
         // A phase whose merge waited for a person blocked no other phase.
         let was_parked = |number: PhaseNumber| {
-            let mut items = items.values();
-            items.any(|it| it.phase == Some(number) && it.ask.kind == QuestionKind::Conflict)
+            let mut items = self.invariants.questions_about(number);
+            items.any(|item| item.ask.kind == QuestionKind::Conflict)
         };
         let own = self.scenario.disks[&phase].files();
         let touches = |number: PhaseNumber| {
             let files = self.scenario.disks[&number].files();
-            number != phase && file_scope::common_path(&files, &own).is_some()
+            number != phase && file_scope::common_path(files, own).is_some()
         };
         let unmerged = self.invariants.unmerged.iter().copied();
         let mut others = unmerged.filter(|n| touches(*n) && !was_parked(*n)).chain(
-            self.alive_workers
+            self.executing
                 .iter()
                 .filter(executes)
                 .map(|(number, _)| *number)
@@ -285,7 +293,8 @@ impl Sim {
         self.feed(key, vec![worker::Input::Finished { id, outcome }]);
     }
 
-    pub(crate) fn tell(&mut self, key: Key, note: LeadMessage) {
+    /// Gives a worker a message of the lead.
+    pub(crate) fn tell_worker(&mut self, key: Key, note: LeadMessage) {
         let listens = self.processes.get(&key).is_some_and(|process| !process.ignores_inbox);
         if listens {
             self.feed(key, vec![worker::Input::FromLead(note)]);
@@ -314,37 +323,31 @@ impl Sim {
         if let Err(problem) = self.processes[&key].check_denial() {
             self.broken = Some(format!("phase {}-{}: {problem}", key.0, key.1));
         }
+        self.executing.remove(&key);
+        self.processes.get_mut(&key).into_iter().for_each(Process::retire);
         let (generation, after) = (self.generation, self.delay(6_000));
         self.after(after, SimEvent::Watch { generation, key });
     }
 
     /// Reads the reports of a worker; sometimes again, or those of an old attempt.
     pub(crate) fn tail(&mut self, key: Key) {
-        let cursor = self.cursors.entry(key).or_default();
         let rewind = if self.rng.below(8) == 0 { self.rng.below(6) } else { 0 };
-        *cursor = cursor.saturating_sub(rewind);
-        self.read_reports(key);
+        let sent = self.link.sent.entry(key).or_default();
+        *sent = sent.saturating_sub(rewind);
+        self.send_new_records(key);
         if key.1 > 1 && self.rng.below(6) == 0 {
             let old = (key.0, 1 + u32::try_from(self.rng.below(u64::from(key.1) - 1)).unwrap());
-            self.cursors.remove(&old);
-            self.read_reports(old);
+            self.link.sent.remove(&old);
+            self.send_records(old);
+            self.receive();
             let (phase, attempt) = old;
             let signs = "it is of yesterday".to_owned();
             self.inbox.push(Input::WorkerHung { phase, attempt, signs });
             self.inbox.push(Input::WorkerActive { phase, attempt });
-            self.inbox.push(Input::WorkerExited { phase, attempt });
+            if self.processes.contains_key(&old) {
+                self.send_gone(old);
+            }
         }
-    }
-
-    fn read_reports(&mut self, key: Key) {
-        let Some(process) = self.processes.get(&key) else { return };
-        let cursor = self.cursors.entry(key).or_default();
-        let (phase, attempt) = key;
-        for (seq, report) in process.reports(*cursor) {
-            let report = report.clone();
-            self.inbox.push(Input::Report { phase, attempt, seq, report });
-        }
-        *cursor = process.last_seq();
     }
 
     /// Checks whether a worker is gone, as long as the lead waits for it.
@@ -353,10 +356,12 @@ impl Sim {
         if !is_gone || !self.invariants.is_live(key) {
             return;
         }
-        self.read_reports(key);
-        self.inbox.push(Input::WorkerExited { phase: key.0, attempt: key.1 });
-        let generation = self.generation;
-        self.after(5_000, SimEvent::Watch { generation, key });
+        self.send_new_records(key);
+        self.send_gone(key);
+        if self.link.faults.is_none() {
+            let generation = self.generation;
+            self.after(5_000, SimEvent::Watch { generation, key });
+        }
     }
 
     /// Checks a phase with a new status against the simulated world.

@@ -109,7 +109,7 @@ fn a_model_that_does_not_answer_is_tried_with_growing_pauses() {
         sim.outage = until;
         sim.run_to_rest().unwrap_or_else(|problem| panic!("seed {seed}: {problem}"));
         let asked = sim.agent_starts.iter().filter(|at| **at < until).count();
-        let began = |process: &&Process| process.journal.first().is_some_and(|(at, _)| *at < until);
+        let began = |process: &&Process| process.began.is_some_and(|at| at < until);
         let workers = sim.processes.values().filter(began).count();
         assert!(asked <= workers * TRIES_IN_AN_HOUR, "seed {seed}: {asked} by {workers} workers");
         // A phase that does not run when the outage begins is not started before it may be over.

@@ -19,6 +19,10 @@ impl Sim {
             let after = self.rng.below(self.scenario.horizon);
             self.after(after, SimEvent::Roadmap);
         }
+        for _ in 0..self.link.faults.as_ref().map_or(0, |faults| faults.cuts) {
+            let after = self.rng.below(self.scenario.horizon);
+            self.after(after, SimEvent::CutLink);
+        }
         for _ in 0..self.scenario.faults.stops {
             let after = self.rng.below(self.scenario.horizon);
             self.after(after, SimEvent::Hold);
@@ -44,9 +48,11 @@ impl Sim {
         let refuses = self.scenario.faults.refusals > 0 && self.rng.below(8) == 0;
         let text = match item.ask.verdict(!refuses) {
             Some(_) if item.ask.kind.may_settle() || is_agent_question(item.ask.kind) => {
-                self.choose(&item.ask.choices)
+                self.choose(&item.ask.labels())
             }
-            Some(_) if item.ask.kind == QuestionKind::MarkedDone => item.ask.choices[1].clone(),
+            Some(_) if item.ask.kind == QuestionKind::MarkedDone => {
+                item.ask.choices[1].label.clone()
+            }
             Some(choice) => choice.to_owned(),
             None => "as you like".to_owned(),
         };
@@ -73,8 +79,8 @@ impl Sim {
         self.command(Command::Answer { item: id, text });
     }
 
-    fn choose(&mut self, choices: &[String]) -> String {
-        choices[usize::try_from(self.rng.below(choices.len() as u64)).unwrap()].clone()
+    fn choose(&mut self, choices: &[&str]) -> String {
+        choices[usize::try_from(self.rng.below(choices.len() as u64)).unwrap()].to_owned()
     }
 
     pub(crate) fn command(&mut self, command: Command) {

@@ -1,8 +1,9 @@
 //! Simulates stuck commands, stopped workers, delayed file notifications and wrong clocks.
 
 use mow_core::file_scope;
-use mow_core::lead::{Input, Outcome};
+use mow_core::lead::Input;
 use mow_core::worker::{self, Effect};
+use mow_engine::EngineError;
 
 use super::worker_processes::{ClockSkew, Key};
 use super::world::{Sim, SimEvent};
@@ -73,9 +74,9 @@ impl Sim {
     }
 
     /// Ends a worker for the lead, unless it is a zombie.
-    pub(crate) fn end(&mut self, key: Key) -> Outcome {
+    pub(crate) fn kill(&mut self, key: Key) -> Result<(), EngineError> {
         let process = self.processes.get_mut(&key).filter(|process| process.alive);
-        let Some(process) = process else { return Outcome::Done };
+        let Some(process) = process else { return Ok(()) };
         let is_stubborn = process.frozen.is_some() && self.scenario.faults.zombies > 0;
         if is_stubborn && self.rng.below(2) == 0 {
             self.scenario.faults.zombies -= 1;
@@ -84,11 +85,10 @@ impl Sim {
             if process.worker.has_ended() {
                 self.after(LONG, SimEvent::Exit { key });
             }
-            let reason = "it hangs in the kernel".to_owned();
-            return Outcome::Failed { reason };
+            return Err(EngineError::refused("it hangs in the kernel", ""));
         }
         self.die(key);
-        Outcome::Done
+        Ok(())
     }
 
     /// Returns the delay until a write is read: at once, or at the next poll if the notification is
@@ -132,6 +132,7 @@ impl Sim {
             | SimEvent::CutOff { key, .. }
             | SimEvent::Sign { key, .. }
             | SimEvent::MessageSent { key, .. }
+            | SimEvent::ReadMessages { key }
             | SimEvent::Wake { key }
             | SimEvent::Exit { key } => *key,
             _ => return Some(event),

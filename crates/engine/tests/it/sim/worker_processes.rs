@@ -25,9 +25,19 @@ pub(crate) enum Cut {
 /// A worker process.
 #[derive(Debug)]
 pub(crate) struct Process {
-    pub(crate) worker: Worker,
-    /// Its journal with times; the sequence number of a record is its index plus one.
+    /// Its state; only the default once it has ended, to save memory.
+    pub(crate) worker: Box<Worker>,
+    /// Its journal with times; the sequence number of a record is its index plus one. Empty once it
+    /// has ended, when only the reports are needed.
     pub(crate) journal: Vec<(u64, Event)>,
+    /// The reports of its journal with their sequence numbers.
+    reports: Vec<(u64, Report)>,
+    /// The number of its records.
+    records: u64,
+    /// The number of the last message that it has read.
+    pub(crate) messages_read: u32,
+    /// The time of its first record.
+    pub(crate) began: Option<u64>,
     /// Whether it or a process that it started is alive.
     pub(crate) alive: bool,
     /// Whether it never reads its inbox.
@@ -114,8 +124,12 @@ impl World<Worker> for BatchWorld<'_> {
 impl Process {
     pub(crate) fn new(ignores_inbox: bool, hangs: bool, clock: ClockSkew) -> Self {
         Self {
-            worker: Worker::default(),
+            worker: Box::default(),
             journal: Vec::new(),
+            reports: Vec::new(),
+            records: 0,
+            messages_read: 0,
+            began: None,
             alive: true,
             ignores_inbox,
             hangs,
@@ -132,28 +146,39 @@ impl Process {
         let time = self.clock.clock_time(now);
         let mut world =
             BatchWorld { inputs, now: time, cut, journal, effects: Vec::new(), wake: None };
-        let crashed = drive(worker, &mut world).is_err();
+        let crashed = drive(worker.as_mut(), &mut world).is_err();
         let BatchWorld { effects, wake, .. } = world;
         let wake = wake.map(|at| self.clock.true_time(at));
         self.alive &= !crashed;
         let effects = if crashed { Vec::new() } else { effects };
-        let new = &self.journal[before..];
-        let reported = new.iter().any(|(_, event)| matches!(event, Event::Reported(_)));
+        let reports_before = self.reports.len();
+        for (at, event) in &self.journal[before..] {
+            self.records += 1;
+            self.began.get_or_insert(*at);
+            if let Event::Reported(report) = event {
+                self.reports.push((self.records, report.clone()));
+            }
+        }
+        let reported = self.reports.len() > reports_before;
         Batch { effects, wake, crashed, reported }
+    }
+
+    /// Frees what a worker that has ended needs no more.
+    pub(crate) fn retire(&mut self) {
+        *self.worker = Worker::default();
+        self.journal = Vec::new();
+        self.reports.shrink_to_fit();
     }
 
     /// Returns its reports after a record, with their sequence numbers.
     pub(crate) fn reports(&self, after: u64) -> impl Iterator<Item = (u64, &Report)> {
-        let records = (1..).zip(&self.journal).skip(usize::try_from(after).unwrap());
-        records.filter_map(|(seq, (_, event))| match event {
-            Event::Reported(report) => Some((seq, report)),
-            _ => None,
-        })
+        let from = self.reports.partition_point(|(seq, _)| *seq <= after);
+        self.reports[from..].iter().map(|(seq, report)| (*seq, report))
     }
 
     /// Returns the sequence number of its last record.
     pub(crate) fn last_seq(&self) -> u64 {
-        self.journal.len() as u64
+        self.records
     }
 
     /// Fails if an effect was started that is not in the journal.
@@ -169,7 +194,7 @@ impl Process {
         for (at, event) in &self.journal {
             again.apply(event, *at);
         }
-        if again == self.worker {
+        if again == *self.worker {
             Ok(())
         } else {
             Err("its journal gives another worker".to_owned())

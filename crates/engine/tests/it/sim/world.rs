@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mow_core::lead::{Command, Effect, Event, Input, Lead};
+use mow_core::lead::{Command, CommandOrigin, Effect, Event, Input, Lead};
 use mow_core::machine::{Machine as _, step};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::LeadMessage;
 use mow_core::worker;
 use mow_engine::drive::World;
+use mow_engine::link::LinkEvent;
 use mow_testkit::seeded_rng::SeededRng;
 
 use super::checks::RunInvariants;
+use super::link::SimLink;
 use super::scenario::Scenario;
 use super::worker_processes::{ClockSkew, Key, Process};
 
@@ -42,6 +44,16 @@ pub(crate) enum SimEvent {
     Thaw { key: Key },
     /// A worker reads a message of the lead.
     MessageSent { key: Key, note: LeadMessage },
+    /// A worker reads the messages that reached it through a faulty link.
+    ReadMessages { key: Key },
+    /// An event of a faulty link arrives.
+    Arrive { event: LinkEvent },
+    /// A faulty link sends again what is not confirmed.
+    Resend { key: Key },
+    /// A faulty link learns what the lead has recorded.
+    Confirmed { generation: u32, key: Key, through: u64 },
+    /// A faulty link is cut for a while.
+    CutLink,
     /// The deadline of a worker is reached.
     Wake { key: Key },
     /// A worker exits after its last report.
@@ -88,17 +100,17 @@ pub(crate) struct Sim {
     /// The inputs of the next batch of the lead.
     pub(crate) inbox: Vec<Input>,
     /// The lead's journal: a line for each batch, with its time.
-    pub(crate) journal: Vec<(u64, String)>,
+    pub(crate) journal: Vec<(u64, Box<str>)>,
     pub(crate) invariants: RunInvariants,
     pub(crate) processes: BTreeMap<Key, Process>,
-    /// Workers that may be alive.
-    pub(crate) alive_workers: BTreeSet<Key>,
-    /// How far the lead has read each worker's journal.
-    pub(crate) cursors: BTreeMap<Key, u64>,
+    /// Workers that are alive and execute their plans.
+    pub(crate) executing: BTreeSet<Key>,
+    pub(crate) link: SimLink,
     pub(crate) commands: Vec<Command>,
     commands_read: u64,
-    /// The merged phases in order; the commit `m3` is the target with the first three.
-    pub(crate) merges: Vec<PhaseNumber>,
+    /// The merged phases, each with its place in the order of merges, counted from one; the commit
+    /// `m3` is the target with the first three.
+    pub(crate) merges: BTreeMap<PhaseNumber, usize>,
     pub(crate) closings: u64,
     /// Phases for which a person refused something for good.
     pub(crate) given_up: BTreeSet<PhaseNumber>,
@@ -129,11 +141,11 @@ impl Sim {
             journal: Vec::new(),
             invariants: RunInvariants::default(),
             processes: BTreeMap::new(),
-            alive_workers: BTreeSet::new(),
-            cursors: BTreeMap::new(),
+            executing: BTreeSet::new(),
+            link: SimLink::default(),
             commands: Vec::new(),
             commands_read: 0,
-            merges: Vec::new(),
+            merges: BTreeMap::new(),
             closings: 0,
             given_up: BTreeSet::new(),
             broken: None,
@@ -165,6 +177,7 @@ impl Sim {
             let ((at, _), event) = entry.remove_entry();
             self.now = at.max(self.now);
             self.process(event);
+            self.receive();
         }
         self.now = until.max(self.now);
     }
@@ -190,7 +203,15 @@ impl Sim {
             SimEvent::Sign { key, id, stuck } => self.report_activity(key, id, stuck),
             SimEvent::Freeze { key } => self.freeze(key),
             SimEvent::Thaw { key } => self.thaw(key),
-            SimEvent::MessageSent { key, note } => self.tell(key, note),
+            SimEvent::MessageSent { key, note } => self.tell_worker(key, note),
+            SimEvent::ReadMessages { key } => self.read_messages(key),
+            SimEvent::Arrive { event } => self.arrive(event),
+            SimEvent::Resend { key } => self.resend(key),
+            // A confirmation of an earlier lead may cover more than the new lead has recorded.
+            SimEvent::Confirmed { generation, key, through } if generation == current => {
+                self.confirmed(key, through);
+            }
+            SimEvent::CutLink => self.cut_link(),
             SimEvent::Wake { key } => self.feed(key, Vec::new()),
             SimEvent::Exit { key } => self.exit(key),
             SimEvent::Answer { item } => self.answer(item),
@@ -206,12 +227,21 @@ impl Sim {
         }
     }
 
+    /// Returns the time of the lead's clock.
+    pub(crate) fn lead_time(&self) -> u64 {
+        self.clock.clock_time(self.now)
+    }
+
     fn read_commands(&mut self) {
         if self.commands_read > 0 && self.rng.below(6) == 0 {
             self.commands_read -= 1;
         }
         let new = (1..).zip(&self.commands).skip(usize::try_from(self.commands_read).unwrap());
-        let inputs = new.map(|(seq, command)| Input::Command { seq, command: command.clone() });
+        let inputs = new.map(|(seq, command)| Input::Command {
+            seq,
+            command: command.clone(),
+            origin: CommandOrigin::default(),
+        });
         self.inbox.extend(inputs);
         self.commands_read = self.commands.len() as u64;
     }
@@ -239,7 +269,7 @@ impl Sim {
     pub(crate) fn recover(&mut self) -> Result<Lead, String> {
         self.generation += 1;
         self.inbox.clear();
-        self.cursors.clear();
+        self.link.sent.clear();
         self.interrupt_effects();
         let down = self.delay(20_000);
         self.process_until(self.now + down);
@@ -251,6 +281,7 @@ impl Sim {
         self.check_recovery(&lead)?;
         self.commands_read = lead.commands_through.unwrap_or(0);
         self.inbox.clear();
+        self.resume_link(&lead);
         if lead.run.is_empty() {
             let (run, target, tip) = ("r".to_owned(), "main".to_owned(), "m0".to_owned());
             self.inbox.push(Input::Begin { run, target, tip });
@@ -263,7 +294,7 @@ impl Sim {
         let generation = self.generation;
         for track in lead.live() {
             let key = (track.spec.number, track.attempt);
-            self.cursors.insert(key, track.read_through.unwrap_or(0));
+            self.link.sent.insert(key, track.read_through.unwrap_or(0));
             let after = self.delay(5_000);
             self.after(after, SimEvent::Watch { generation, key });
             self.report_hung(key);
@@ -381,7 +412,7 @@ impl World<Lead> for Sim {
         }
         let line = serde_json::to_string(events).unwrap();
         let events: Vec<Event> = serde_json::from_str(&line).unwrap();
-        self.journal.push((now, line));
+        self.journal.push((now, line.into_boxed_str()));
         for event in &events {
             self.invariants.apply_checked(event, now).map_err(SimStop::Broken)?;
             if let Event::Asked { item } = event {
@@ -403,10 +434,15 @@ impl World<Lead> for Sim {
     }
 
     fn finish_batch(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, SimStop> {
+        self.finish_link_batch(lead, events);
         self.batches += 1;
         let batches_max = 5_000 + 1_500 * self.scenario.specs.len() as u64;
         if self.batches > batches_max {
-            return Err(SimStop::Broken(format!("no end after {} batches", self.batches)));
+            let (batches, status) = (self.batches, self.unmerged_status());
+            let last: Vec<_> = self.journal.iter().rev().take(8).collect();
+            return Err(SimStop::Broken(format!(
+                "no end after {batches} batches: {status}; {last:?}"
+            )));
         }
         if self.batches.is_multiple_of(self.check_every) && !events.is_empty() {
             self.invariants.check(lead).map_err(SimStop::Broken)?;

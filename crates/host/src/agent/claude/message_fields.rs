@@ -4,7 +4,11 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde_json::{Value, json};
 
-use crate::agent::{AgentQuestion, AgentRequest, QuestionChoice, one_line};
+use crate::agent::tool_use::{content_text, main_input};
+use crate::agent::{AgentQuestion, AgentRequest, QuestionChoice, ToolOutcome, ToolUse, one_line};
+
+/// The tools that edit files.
+const EDIT_TOOLS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 /// Parses the input of the question tool.
 pub(super) fn question(id: &str, input: &Value) -> AgentRequest {
@@ -46,6 +50,27 @@ pub(super) fn summary(input: &Value) -> String {
     let keys = ["command", "file_path", "path", "pattern", "url", "query", "description", "prompt"];
     let main_input = keys.iter().find_map(|key| input[*key].as_str());
     main_input.map_or_else(|| one_line(&input.to_string()), one_line)
+}
+
+/// Parses a tool call of the model.
+pub(super) fn tool_use(block: &Value) -> ToolUse {
+    let (name, input) = (text(block, "/name"), &block["input"]);
+    let call = ToolUse::new(text(block, "/id"), name, &main_input(input), input);
+    if !EDIT_TOOLS.contains(&name) {
+        return call;
+    }
+    call.with_edits([text(input, "/file_path"), text(input, "/notebook_path")])
+}
+
+/// Returns the results of tool calls in a message to the model.
+pub(super) fn tool_outcomes(line: &Value) -> Vec<ToolOutcome> {
+    let blocks = line.pointer("/message/content").and_then(Value::as_array).into_iter().flatten();
+    let results = blocks.filter(|block| block["type"] == "tool_result");
+    let outcome = |block: &Value| {
+        let is_ok = block["is_error"] != true;
+        ToolOutcome::new(text(block, "/tool_use_id"), is_ok, &content_text(&block["content"]))
+    };
+    results.map(outcome).collect()
 }
 
 pub(super) fn text<'a>(value: &'a Value, at: &str) -> &'a str {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{Access, AgentSession};
+use crate::launch::tests::test_marks;
 
 struct TestDir {
     dir: tempfile::TempDir,
@@ -21,6 +22,7 @@ impl TestDir {
             program: PathBuf::from("/bin/sh"),
             args: vec!["-c".to_owned(), script.to_owned()],
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            marks: test_marks("json-line-process"),
             cwd: self.dir.path().to_path_buf(),
             prompt: String::new(),
             model: None,
@@ -145,4 +147,7 @@ fn failpoints_are_hidden_and_only_the_job_sets_the_environment() {
     let dir = TestDir::new();
     let mut process = dir.start("echo \"[$(env | grep -c HOME), $(env | grep -c MOW_AGENT)]\"");
     assert_eq!(line(&mut process), json!([0, 1]));
+    let mut process = dir.start("echo \"[\\\"$MOW_TOKEN\\\", \\\"$MOW_ROLE\\\", $MOW_ATTEMPT]\"");
+    let token = test_marks("json-line-process").token;
+    assert_eq!(line(&mut process), json!([token, "worker", 2]));
 }

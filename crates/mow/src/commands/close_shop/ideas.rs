@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use mow_core::lead::PhaseState;
 use mow_core::phase::PhaseNumber;
 use mow_core::slug::slug;
+use mow_core::view::RunView;
 use mow_engine::run_context::RunContext;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{self, PhaseFileKind};
@@ -38,17 +38,17 @@ pub(super) struct CreatedTodo {
 }
 
 /// Collects the ideas of the run's phases for which there is no todo yet.
-pub(super) fn collect_new(run: &Run) -> Result<Vec<DeferredIdea>, Failure> {
+pub(super) fn collect_new(run: &Run, view: &RunView) -> Result<Vec<DeferredIdea>, Failure> {
     let planning = &run.project.planning;
     let shelves = [TodoFolder::Pending, TodoFolder::InProgress, TodoFolder::Completed];
     let todos = shelves.into_iter().flat_map(|folder| todo::list(planning, folder));
     let mut titles: BTreeSet<_> = todos.filter_map(|entry| entry.todo.title).collect();
     let mut ideas = Vec::new();
-    for phase in run.lead.phases.values() {
-        for text in deferred_ideas(run, phase)? {
+    for phase in &view.phases {
+        for text in deferred_ideas(run, phase.number)? {
             let title = title(&text);
             if !title.is_empty() && titles.insert(title.clone()) {
-                let (phase, phase_name) = (phase.spec.number, phase.spec.name.clone());
+                let (phase, phase_name) = (phase.number, phase.name.clone());
                 ideas.push(DeferredIdea { phase, phase_name, title, text });
             }
         }
@@ -57,8 +57,7 @@ pub(super) fn collect_new(run: &Run) -> Result<Vec<DeferredIdea>, Failure> {
 }
 
 /// Reads the deferred ideas of a phase: from the main root, or else from the worktree of the phase.
-fn deferred_ideas(run: &Run, phase: &PhaseState) -> Result<Vec<String>, Failure> {
-    let number = phase.spec.number;
+fn deferred_ideas(run: &Run, number: PhaseNumber) -> Result<Vec<String>, Failure> {
     let ctx = RunContext::new(&run.project, run.dir.run(), std::path::Path::new(""))?;
     let worktree = ctx.worktree(&number)?.path;
     for planning in [run.project.planning.clone(), ctx.planning_in(&worktree)] {

@@ -20,7 +20,7 @@ use mow_store::project::Project;
 use mow_store::roadmap::milestone::phases_in_progress;
 use mow_store::state::active_phases::{self, ActivePhase};
 use mow_store::status;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{events_path, load_state, state_path};
 use crate::context::{Context, now};
@@ -28,6 +28,7 @@ use crate::failure::Failure;
 use crate::output::{Output, compact, warn};
 use crate::runs::{LiveWorktrees, notice_live_run};
 use crate::terminal;
+use crate::wire::dashboard::{AutoAdvanceJson, DrawingCounts};
 
 /// How many events are shown unless `feedback.event_log_count` is set.
 const EVENTS_SHOWN_DEFAULT: usize = 6;
@@ -39,7 +40,7 @@ pub(crate) fn run(context: &Context, shared: &Project, width: usize) -> Result<O
     let state = load_state(shared)?;
     let dashboard = gather(context, shared, &config, &state)?;
     if context.wants_json() {
-        return Ok(Output::Verbatim(counts_json(&dashboard, width)));
+        return Ok(Output::Verbatim(compact(&drawing_counts(&dashboard, width))));
     }
     let lines = dashboard.lines(width, terminal::color_level());
     let mut text = lines.join("\n") + "\n";
@@ -50,6 +51,16 @@ pub(crate) fn run(context: &Context, shared: &Project, width: usize) -> Result<O
     record_drawing(shared, lines.len());
     notice_live_run(context);
     Ok(Output::Verbatim(text))
+}
+
+/// Counts what would be drawn.
+pub(super) fn counts(
+    context: &Context,
+    shared: &Project,
+    width: usize,
+) -> Result<DrawingCounts, Failure> {
+    let dashboard = gather(context, shared, &context.config()?, &load_state(shared)?)?;
+    Ok(drawing_counts(&dashboard, width))
 }
 
 fn is_on(config: &Config, path: &str) -> bool {
@@ -258,26 +269,17 @@ fn pin_row(pin: &stored::Pin) -> drawing::PinRow {
     drawing::PinRow { is_error, phase: pin.phase.clone(), subject }
 }
 
-/// Returns the JSON output: how many lines, events, notices and phases would be drawn.
-fn counts_json(dashboard: &DashboardView, width: usize) -> String {
+/// Returns how many lines, events, notices and phases are drawn.
+fn drawing_counts(dashboard: &DashboardView, width: usize) -> DrawingCounts {
     let is_idle = dashboard.rows.is_empty();
     let lines = if is_idle { 0 } else { dashboard.lines(width, ColorLevel::None).len() };
-    let mut answer = json!({
-        "lines": lines,
-        "events": dashboard.events.len(),
-        "pinned": dashboard.pins.len(),
-        "phases": dashboard.rows.len(),
-    });
-    if let Some(auto_advance) = &dashboard.auto {
-        answer["auto_advance"] = json!({
-            "active": true,
-            "current_phase": auto_advance.phase,
-            "total_phases": auto_advance.total,
-            "completed_phases": auto_advance.done,
-            "milestone_percent": auto_advance.percent(),
-        });
+    DrawingCounts {
+        lines,
+        events: dashboard.events.len(),
+        pinned: dashboard.pins.len(),
+        phases: dashboard.rows.len(),
+        auto_advance: dashboard.auto.as_ref().map(AutoAdvanceJson::of),
     }
-    compact(&answer)
 }
 
 /// Records the time of the drawing. A failure is only a warning, because the drawing is complete.

@@ -2,7 +2,7 @@
 
 use super::DoctorCheck;
 use crate::context::Context;
-use crate::runs::{Run, RunOverview};
+use crate::runs::{Run, resume_command};
 
 /// Checks the last run; returns `None` if there is none or if it is finished.
 pub(super) fn check(context: &Context) -> Option<DoctorCheck> {
@@ -15,18 +15,18 @@ pub(super) fn check(context: &Context) -> Option<DoctorCheck> {
             );
         }
     };
-    let RunOverview { run: name, lead, progress, questions, resume_command } = run.overview();
-    let mut check = match lead {
-        Some(pid) => {
-            DoctorCheck::ok("run", format!("run {name} is running (process {pid}): {progress}"))
-        }
+    let run = run.view();
+    let (name, lead, progress) = (&run.run, run.lead_text(), run.progress());
+    let mut check = match run.lead {
+        Some(_) => DoctorCheck::ok("run", format!("run {name} is {lead}: {progress}")),
         None => {
-            let message = format!("run {name} is unfinished and not running: {progress}");
-            DoctorCheck::warn("run", message).advise(resume_command)
+            let message = format!("run {name} is unfinished and {lead}: {progress}");
+            DoctorCheck::warn("run", message).advise(resume_command(&run))
         }
     };
-    if !questions.is_empty() {
-        check = check.advise(format!("open questions: {}; see `mow inbox`", questions.len()));
+    if run.counts.questions > 0 {
+        let count = run.counts.questions;
+        check = check.advise(format!("open questions: {count}; see `mow inbox`"));
     }
     Some(check)
 }

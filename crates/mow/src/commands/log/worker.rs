@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use mow_core::lead::PhaseState;
+use mow_core::view::{EventView, PhaseView, Tone};
 use mow_core::worker::{Effect, Event};
 use mow_store::journal::JournalReader;
-use serde_json::{Value, json};
 
-use super::{LineTone, LogLine};
-use crate::runs::{Run, format_utc};
-use crate::terminal::fit_line;
+use super::LogLine;
+use crate::runs::Run;
 
 /// Lists the log files of all attempts of a phase.
-pub(super) fn log_files(run: &Run, phase: &PhaseState) -> Vec<String> {
+pub(super) fn log_files(run: &Run, phase: &PhaseView) -> Vec<String> {
     let dir = run.dir.path().join("logs");
-    let number = phase.spec.number.padded();
+    let number = phase.number.padded();
     let names = fs::read_dir(&dir).into_iter().flatten();
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let is_own = |name: &String| {
@@ -32,33 +30,25 @@ pub(super) fn log_files(run: &Run, phase: &PhaseState) -> Vec<String> {
 /// Reads the journals of all attempts; also returns the attempts that have a journal.
 pub(super) fn journal_lines(
     run: &Run,
-    phase: &PhaseState,
+    phase: &PhaseView,
     logs: &[String],
-) -> (Vec<LogLine>, BTreeSet<u64>) {
+) -> (Vec<LogLine>, BTreeSet<u32>) {
     let (mut lines, mut attempts_read) = (Vec::new(), BTreeSet::new());
     for attempt in 1..=phase.attempt {
         let own = attempt_lines(run, phase, attempt, logs);
-        if own.iter().any(|line| line.seq > 0) {
-            attempts_read.insert(u64::from(attempt));
+        if own.iter().any(|line| line.event.seq > 0) {
+            attempts_read.insert(attempt);
         }
         lines.extend(own);
     }
     (lines, attempts_read)
 }
 
-fn attempt_lines(run: &Run, phase: &PhaseState, attempt: u32, logs: &[String]) -> Vec<LogLine> {
-    let number = phase.spec.number;
-    let line = |seq: u64, at: u64, text: Option<String>, event: Value| LogLine {
-        seq,
-        at,
-        time: format_utc(at),
-        source: "worker",
-        attempt: Some(attempt),
-        phase: Some(number.to_string()),
-        text: text.map(|text| fit_line(&text, usize::MAX)),
-        log: None,
-        event,
-        tone: LineTone::Plain,
+fn attempt_lines(run: &Run, phase: &PhaseView, attempt: u32, logs: &[String]) -> Vec<LogLine> {
+    let number = phase.number;
+    let line = |event: EventView| LogLine { event, is_of_worker: true, log: None };
+    let unreadable = |text: String, tone: Tone, place: (u64, u64)| {
+        line(EventView::unreadable(text, tone, (number, attempt), place))
     };
     let mut tail = JournalReader::new(&run.dir.worker_journal(&number, attempt)).without_sync();
     let records = match tail.poll() {
@@ -66,23 +56,20 @@ fn attempt_lines(run: &Run, phase: &PhaseState, attempt: u32, logs: &[String]) -
         // The lead's journal has the worker's reports, so the rest of the log can be shown.
         Err(error) => {
             let text = format!("attempt {attempt}: {error}");
-            return vec![LogLine {
-                tone: LineTone::Bad,
-                ..line(0, phase.since, Some(text), json!(null))
-            }];
+            return vec![unreadable(text, Tone::Bad, (0, phase.since))];
         }
     };
     let mut current: Option<Effect> = None;
     let mut lines = Vec::new();
     for record in records {
+        let place = (record.seq, record.at);
         let Ok(event) = record.parse::<Event>() else {
             let text = "a record that mow cannot read".to_owned();
-            lines.push(line(record.seq, record.at, Some(text), json!(null)));
+            lines.push(unreadable(text, Tone::Plain, place));
             continue;
         };
-        let mut line = line(record.seq, record.at, event.sentence(), json!(event));
+        let mut line = line(EventView::of_worker(&event, (number, attempt), place));
         if event.is_failure() {
-            line.tone = LineTone::Bad;
             line.log = current
                 .as_ref()
                 .and_then(|effect| log_of_effect(run, phase, attempt, effect, logs));
@@ -103,12 +90,12 @@ fn attempt_lines(run: &Run, phase: &PhaseState, attempt: u32, logs: &[String]) -
 /// Returns the newest log file of a worker's effect.
 fn log_of_effect(
     run: &Run,
-    phase: &PhaseState,
+    phase: &PhaseView,
     attempt: u32,
     effect: &Effect,
     logs: &[String],
 ) -> Option<String> {
-    let stem = format!("{}-{attempt}-{}", phase.spec.number.padded(), effect.log_label()?);
+    let stem = format!("{}-{attempt}-{}", phase.number.padded(), effect.log_label()?);
     let prefix = run.dir.path().join("logs").join(stem).display().to_string();
     let own = logs.iter().filter(|log| log.starts_with(&prefix));
     let changed = |log: &&String| fs::metadata(log.as_str()).and_then(|m| m.modified()).ok();

@@ -1,39 +1,27 @@
 //! Suggests what to do next, as commands to paste.
 
+use mow_core::view::RunView;
 use mow_store::phase_dirs::DiskStatus;
 use mow_store::project::Project;
 use mow_store::project_phases::{ProjectPhase, ProjectPhases};
-use serde::Serialize;
 
-use super::project_overview::{ProjectOverview, RunSummary};
+use super::project_overview::ProjectOverview;
+use crate::runs::resume_command;
 use crate::terminal::shell_quote;
+use crate::wire::overview::StepJson;
 
 /// How many phases get a command of their own.
 const PHASES_MAX: usize = 2;
 
-/// A command and the reason to run it.
-#[derive(Debug, Serialize)]
-pub(super) struct AdviceStep {
-    pub(super) command: String,
-    #[serde(rename = "why")]
-    pub(super) reason: String,
-}
-
-impl AdviceStep {
-    fn new(command: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { command: command.into(), reason: reason.into() }
-    }
-}
-
 /// Suggests what to do outside of a project.
-pub(super) fn outside_project(project: &Project) -> Vec<AdviceStep> {
+pub(super) fn outside_project(project: &Project) -> Vec<StepJson> {
     let mut steps = Vec::new();
     if project.repository.is_none() {
-        steps.push(AdviceStep::new("git init", "agents work in git worktrees"));
+        steps.push(StepJson::new("git init", "agents work in git worktrees"));
     }
-    steps.push(AdviceStep::new("mow init", "start a plan here; asks for name, goal and phases"));
-    steps.push(AdviceStep::new("mow doctor", "check git, agents and this directory"));
-    steps.push(AdviceStep::new("mow help", "list all commands"));
+    steps.push(StepJson::new("mow init", "start a plan here; asks for name, goal and phases"));
+    steps.push(StepJson::new("mow doctor", "check git, agents and this directory"));
+    steps.push(StepJson::new("mow help", "list all commands"));
     steps
 }
 
@@ -41,11 +29,11 @@ pub(super) fn outside_project(project: &Project) -> Vec<AdviceStep> {
 pub(super) fn inside_project(
     overview: &ProjectOverview,
     all_phases: Option<&ProjectPhases>,
-) -> Vec<AdviceStep> {
+) -> Vec<StepJson> {
     let Some(all_phases) = all_phases else {
         return vec![
-            AdviceStep::new("mow init --missing", "write the planning files that are missing"),
-            AdviceStep::new("mow doctor", "check everything else"),
+            StepJson::new("mow init --missing", "write the planning files that are missing"),
+            StepJson::new("mow doctor", "check everything else"),
         ];
     };
     let mut steps = Vec::new();
@@ -53,21 +41,21 @@ pub(super) fn inside_project(
         steps.extend(steps_for_run(run));
     }
     if let Some(command) = &overview.pending_fast_forward {
-        steps.push(AdviceStep::new(command, "update the branch with the work of the last run"));
+        steps.push(StepJson::new(command, "update the branch with the work of the last run"));
     }
     if !overview.problems.is_empty() {
-        steps.push(AdviceStep::new("mow doctor", "show the problems and how to fix them"));
+        steps.push(StepJson::new("mow doctor", "show the problems and how to fix them"));
     }
     steps.extend(unmarked_phases(all_phases).take(PHASES_MAX));
     let open: Vec<_> =
         all_phases.scheduled().into_iter().filter(|phase| !phase.is_done()).collect();
     if all_phases.phases.is_empty() {
-        steps.push(AdviceStep::new("mow phase add \"First phase\"", "add a phase to the roadmap"));
+        steps.push(StepJson::new("mow phase add \"First phase\"", "add a phase to the roadmap"));
     } else if open.is_empty() && overview.pending_fast_forward.is_none() {
         let version = overview.milestone.as_deref().and_then(|name| name.split(' ').next());
         let command = format!("mow milestone complete {}", version.unwrap_or("v1.0"));
-        steps.push(AdviceStep::new(command, "every phase is done: close the milestone"));
-        steps.push(AdviceStep::new("mow phase add \"Next phase\"", "or add another phase"));
+        steps.push(StepJson::new(command, "every phase is done: close the milestone"));
+        steps.push(StepJson::new("mow phase add \"Next phase\"", "or add another phase"));
     }
     let is_ready = |phase: &&&ProjectPhase| {
         overview.ready.iter().any(|ready| ready.number == phase.entry.phase.written)
@@ -79,35 +67,35 @@ pub(super) fn inside_project(
         );
     }
     if !all_phases.phases.is_empty() {
-        steps.push(AdviceStep::new("mow roadmap graph", "show the dependencies of the phases"));
+        steps.push(StepJson::new("mow roadmap graph", "show the dependencies of the phases"));
     }
     steps
 }
 
 /// Suggests what to do about a run that is not finished.
-fn steps_for_run(run: &RunSummary) -> Vec<AdviceStep> {
+fn steps_for_run(run: &RunView) -> Vec<StepJson> {
     let mut steps = Vec::new();
-    if !run.open_questions.is_empty() {
-        steps.push(AdviceStep::new(
+    if run.counts.questions > 0 {
+        steps.push(StepJson::new(
             "mow inbox",
             "show the questions of the run and how to answer them",
         ));
     }
-    match run.overview.lead {
-        Some(_) => steps.push(AdviceStep::new("mow ps", "show what the run is doing")),
-        None => steps.push(AdviceStep::new(&run.overview.resume_command, "continue the run")),
+    match run.lead {
+        Some(_) => steps.push(StepJson::new("mow ps", "show what the run is doing")),
+        None => steps.push(StepJson::new(resume_command(run), "continue the run")),
     }
     steps
 }
 
 /// Suggests to complete phases whose plans are all done but that the roadmap does not mark as done.
-fn unmarked_phases(all_phases: &ProjectPhases) -> impl Iterator<Item = AdviceStep> {
+fn unmarked_phases(all_phases: &ProjectPhases) -> impl Iterator<Item = StepJson> {
     let phases = all_phases.phases.iter().filter(|phase| {
         phase.disk_status() == DiskStatus::Complete && !phase.entry.phase.completion.done
     });
     phases.map(|project_phase| {
         let number = &project_phase.entry.phase.written;
-        AdviceStep::new(
+        StepJson::new(
             format!("mow phase complete {number}"),
             format!("mark phase {number} as done: all its plans have summaries"),
         )
@@ -115,19 +103,19 @@ fn unmarked_phases(all_phases: &ProjectPhases) -> impl Iterator<Item = AdviceSte
 }
 
 /// Suggests the next step for a phase that is ready.
-fn continue_phase(project_phase: &ProjectPhase) -> AdviceStep {
+fn continue_phase(project_phase: &ProjectPhase) -> StepJson {
     let phase = &project_phase.entry.phase;
     let number = &phase.written;
     match project_phase.disk_status() {
-        DiskStatus::NoDirectory => AdviceStep::new(
+        DiskStatus::NoDirectory => StepJson::new(
             format!("mow scaffold phase-dir --phase {number} --name {}", shell_quote(&phase.name)),
             format!("create the directory of phase {number}"),
         ),
-        DiskStatus::Empty | DiskStatus::Discussed | DiskStatus::Researched => AdviceStep::new(
+        DiskStatus::Empty | DiskStatus::Discussed | DiskStatus::Researched => StepJson::new(
             format!("mow template fill plan --phase {number}"),
             format!("write the first plan of phase {number}"),
         ),
-        _ => AdviceStep::new(
+        _ => StepJson::new(
             format!("mow phase-plan-index {number}"),
             format!("list the plans of phase {number} and which are open"),
         ),

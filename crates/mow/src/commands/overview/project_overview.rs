@@ -1,116 +1,52 @@
 //! Collects the state of a project from the roadmap, the phase directories, STATE.md and the last
 //! run.
 
-use mow_core::lead::{PhaseState, Status};
+use std::collections::BTreeSet;
+
+use mow_core::lead::Status;
 use mow_core::phase::PhaseNumber;
+use mow_core::view::{PhaseView, RunView};
 use mow_store::project_phases::{self, ProjectPhase, ProjectPhases};
 use mow_store::roadmap::milestone::{CurrentMilestone, current_milestone};
 use mow_store::state::active_phases::{self, ActivePhase};
 use mow_store::state::snapshot::{self, Snapshot};
-use serde::Serialize;
 
-use super::advice::{self, AdviceStep};
+use super::advice;
 use crate::commands::plural::counted;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::runs::{Run, RunOverview, is_over};
+use crate::runs::Run;
+use crate::wire::VERSION;
+use crate::wire::overview::{
+    ActivePhaseJson, OverviewJson, PhaseCountsJson, PositionJson, RoadmapPhaseJson, RunPhaseJson,
+    StepJson, UnfinishedRunJson,
+};
 
-/// Everything that `mow` without a command shows; its fields are the keys of the JSON output.
-#[derive(Debug, Serialize)]
+/// Everything that `mow` without a command shows.
+#[derive(Debug)]
 pub(super) struct ProjectOverview {
-    planned: bool,
     pub(super) project: String,
     root: String,
     pub(super) milestone: Option<String>,
-    pub(super) position: Option<CurrentPosition>,
-    pub(super) phases: PhaseCounts,
+    pub(super) position: Option<PositionJson>,
+    pub(super) phases: PhaseCountsJson,
     /// The newest run, unless it is finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) run: Option<RunSummary>,
+    pub(super) run: Option<RunView>,
     pub(super) running: Vec<ActivePhase>,
     /// Phases of the run that are not in `running`, such as paused or failed ones.
-    #[serde(rename = "held", skip_serializing_if = "Vec::is_empty")]
-    pub(super) in_run: Vec<RunPhase>,
-    pub(super) ready: Vec<OverviewPhase>,
-    pub(super) blocked: Vec<OverviewPhase>,
+    pub(super) in_run: Vec<RunPhaseJson>,
+    pub(super) ready: Vec<RoadmapPhaseJson>,
+    pub(super) blocked: Vec<RoadmapPhaseJson>,
     pub(super) blockers: Vec<String>,
     pub(super) problems: Vec<String>,
     /// The command that fast-forwards the user's branch to the work of the last run.
-    #[serde(rename = "to_finish", skip_serializing_if = "Option::is_none")]
     pub(super) pending_fast_forward: Option<String>,
-    pub(super) next: Vec<AdviceStep>,
+    pub(super) next: Vec<StepJson>,
 }
 
-/// The current phase and plan, according to STATE.md.
-#[derive(Debug, Serialize)]
-pub(super) struct CurrentPosition {
-    pub(super) phase: Option<String>,
-    pub(super) phase_name: Option<String>,
-    pub(super) total_phases: Option<i64>,
-    pub(super) plan: Option<String>,
-    pub(super) total_plans: Option<i64>,
-    pub(super) status: Option<String>,
-    pub(super) last_activity: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct PhaseCounts {
-    pub(super) total: usize,
-    pub(super) done: usize,
-    pub(super) ready: usize,
-    pub(super) blocked: usize,
-    pub(super) running: usize,
-}
-
-/// A phase that is ready or blocked.
-#[derive(Debug, Serialize)]
-pub(super) struct OverviewPhase {
-    pub(super) number: String,
-    pub(super) name: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) waiting_on: Vec<String>,
-}
-
-/// A phase that the run has begun.
-#[derive(Debug, Serialize)]
-pub(super) struct RunPhase {
-    pub(super) number: String,
-    pub(super) name: String,
-    #[serde(rename = "how")]
-    pub(super) state: &'static str,
-}
-
-/// The run and its open questions.
-#[derive(Debug, Serialize)]
-pub(super) struct RunSummary {
-    #[serde(flatten)]
-    pub(super) overview: RunOverview,
-    #[serde(rename = "asks")]
-    pub(super) open_questions: Vec<OpenQuestion>,
-}
-
-/// A question of the run that waits for an answer.
-#[derive(Debug, Serialize)]
-pub(super) struct OpenQuestion {
-    pub(super) id: u32,
-    #[serde(rename = "question")]
-    pub(super) text: String,
-}
-
-impl RunSummary {
-    fn new(run: &Run) -> Self {
-        let items = run.lead.inbox.open();
-        let open_questions =
-            items.map(|item| OpenQuestion { id: item.id, text: item.ask.question.clone() });
-        Self { overview: run.overview(), open_questions: open_questions.collect() }
-    }
-}
-
-impl OverviewPhase {
-    fn new(project_phase: &ProjectPhase, waiting_on: Vec<String>) -> Self {
-        let phase = &project_phase.entry.phase;
-        Self { number: phase.written.clone(), name: phase.name.clone(), waiting_on }
-    }
+fn overview_phase(project_phase: &ProjectPhase, waiting_on: Vec<String>) -> RoadmapPhaseJson {
+    let phase = &project_phase.entry.phase;
+    RoadmapPhaseJson { number: phase.written.clone(), name: phase.name.clone(), waiting_on }
 }
 
 impl ProjectOverview {
@@ -121,12 +57,11 @@ impl ProjectOverview {
         let snapshot = state.as_deref().map(snapshot::parse).unwrap_or_default();
         let rows = state.as_deref().and_then(active_phases::parse).unwrap_or_default();
         let mut overview = Self {
-            planned: true,
             project: project_name(context)?,
             root: context.project.root.display().to_string(),
             milestone: milestone(context, all_phases.as_ref())?,
-            position: state.is_some().then(|| CurrentPosition::new(&snapshot)),
-            phases: PhaseCounts::default(),
+            position: state.is_some().then(|| position(&snapshot)),
+            phases: PhaseCountsJson::default(),
             run: None,
             running: rows.into_iter().filter(is_running).collect(),
             in_run: Vec::new(),
@@ -151,25 +86,55 @@ impl ProjectOverview {
         Ok(overview)
     }
 
+    /// Returns the JSON output.
+    pub(super) fn to_json(&self) -> OverviewJson {
+        OverviewJson {
+            v: VERSION,
+            planned: true,
+            project: self.project.clone(),
+            root: self.root.clone(),
+            milestone: self.milestone.clone(),
+            position: self.position.clone(),
+            phases: self.phases,
+            run: self.run.as_ref().map(UnfinishedRunJson::of),
+            running: self.running.iter().map(ActivePhaseJson::from).collect(),
+            held: self.in_run.clone(),
+            ready: self.ready.clone(),
+            blocked: self.blocked.clone(),
+            blockers: self.blockers.clone(),
+            problems: self.problems.clone(),
+            to_finish: self.pending_fast_forward.clone(),
+            next: self.next.clone(),
+        }
+    }
+
     fn add_newest_run(&mut self, run: &Run) -> Result<(), Failure> {
-        if !is_over(&run.lead) {
-            self.add_run(run);
+        let view = run.view();
+        if !view.is_over {
+            self.add_run(view);
         } else if let Some(command) = run.pending_fast_forward()? {
-            let (target, name) = (&run.lead.target.branch, run.dir.run());
+            let (target, name) = (&view.target, &view.run);
             self.problems.push(format!("the work of run {name} is not in `{target}` yet"));
             self.pending_fast_forward = Some(command);
         }
         Ok(())
     }
 
-    fn add_run(&mut self, run: &Run) {
-        self.run = Some(RunSummary::new(run));
-        let is_shown = |phase: &&PhaseState| !self.running.iter().any(|row| is_row_of(row, phase));
-        let in_run = run.lead.phases.values().filter(is_shown).filter_map(|phase| {
-            let (number, name) = (phase.spec.number.to_string(), phase.spec.name.clone());
-            Some(RunPhase { number, name, state: state_in_run(phase.status)? })
+    fn add_run(&mut self, run: RunView) {
+        let rows = self.running.iter().filter_map(|row| PhaseNumber::parse(row.phase.trim()));
+        let running: BTreeSet<_> = rows.collect();
+        // The run has not begun a waiting phase, and is done with a merged or cancelled one.
+        let is_shown = |phase: &&PhaseView| {
+            !running.contains(&phase.number)
+                && !matches!(phase.status, Status::Waiting | Status::Merged | Status::Cancelled)
+        };
+        let in_run = run.phases.iter().filter(is_shown).map(|phase| RunPhaseJson {
+            number: phase.number.to_string(),
+            name: phase.name.clone(),
+            how: phase.phrase(),
         });
         self.in_run = in_run.collect();
+        self.run = Some(run);
     }
 
     fn add_phases(&mut self, context: &Context, all_phases: &ProjectPhases) {
@@ -186,15 +151,13 @@ impl ProjectOverview {
                 && !number.is_backlog()
         };
         let ready = graph.ready().into_iter().filter(is_open);
-        self.ready = ready.map(|index| OverviewPhase::new(scheduled[index], Vec::new())).collect();
+        self.ready = ready.map(|index| overview_phase(scheduled[index], Vec::new())).collect();
         self.blocked = graph
             .blocked()
             .into_iter()
-            .map(|(index, on)| {
-                OverviewPhase::new(scheduled[index], on.iter().map(written).collect())
-            })
+            .map(|(index, on)| overview_phase(scheduled[index], on.iter().map(written).collect()))
             .collect();
-        self.phases = PhaseCounts {
+        self.phases = PhaseCountsJson {
             total: all_phases.phases.len(),
             done: all_phases.phases.iter().filter(|phase| phase.is_done()).count(),
             ready: self.ready.len(),
@@ -216,45 +179,27 @@ impl ProjectOverview {
     }
 }
 
-impl CurrentPosition {
-    fn new(snapshot: &Snapshot) -> Self {
-        let date = snapshot.last_activity.clone();
-        let description = snapshot.last_activity_desc.clone();
-        let number = snapshot.current_phase.as_deref().and_then(PhaseNumber::parse);
-        // Some projects count the phases of the milestone but number phases over all milestones.
-        // "Phase 41 of 14" would be confusing, so such a total is left out.
-        let is_plausible =
-            |total: &i64| number.is_none_or(|number| i64::from(number.major()) <= *total);
-        Self {
-            phase: snapshot.current_phase.clone(),
-            phase_name: snapshot.current_phase_name.clone(),
-            total_phases: snapshot.total_phases.filter(is_plausible),
-            plan: snapshot.current_plan.clone(),
-            total_plans: snapshot.total_plans_in_phase,
-            status: snapshot.status.clone(),
-            last_activity: match (date, description) {
-                (Some(date), Some(description)) => Some(format!("{date}: {description}")),
-                (date, description) => date.or(description),
-            },
-        }
+/// Returns the current phase and plan, according to STATE.md.
+fn position(snapshot: &Snapshot) -> PositionJson {
+    let date = snapshot.last_activity.clone();
+    let description = snapshot.last_activity_desc.clone();
+    let number = snapshot.current_phase.as_deref().and_then(PhaseNumber::parse);
+    // Some projects count the phases of the milestone but number phases over all milestones.
+    // "Phase 41 of 14" would be confusing, so such a total is left out.
+    let is_plausible =
+        |total: &i64| number.is_none_or(|number| i64::from(number.major()) <= *total);
+    PositionJson {
+        phase: snapshot.current_phase.clone(),
+        phase_name: snapshot.current_phase_name.clone(),
+        total_phases: snapshot.total_phases.filter(is_plausible),
+        plan: snapshot.current_plan.clone(),
+        total_plans: snapshot.total_plans_in_phase,
+        status: snapshot.status.clone(),
+        last_activity: match (date, description) {
+            (Some(date), Some(description)) => Some(format!("{date}: {description}")),
+            (date, description) => date.or(description),
+        },
     }
-}
-
-/// Returns the state of a phase in the run; `None` if the run has not begun it or is done with it.
-fn state_in_run(status: Status) -> Option<&'static str> {
-    match status {
-        Status::Waiting | Status::Merged | Status::Cancelled => None,
-        Status::Preparing | Status::Starting => Some("starting"),
-        Status::Running | Status::Ending => Some("at work"),
-        Status::Parked => Some("waits for a person"),
-        Status::Paused => Some("paused"),
-        Status::Complete | Status::Merging => Some("waits for its merge"),
-        Status::Failed => Some("failed"),
-    }
-}
-
-fn is_row_of(row: &ActivePhase, phase: &PhaseState) -> bool {
-    PhaseNumber::parse(row.phase.trim()) == Some(phase.spec.number)
 }
 
 fn is_running(row: &ActivePhase) -> bool {

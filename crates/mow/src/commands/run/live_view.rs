@@ -2,16 +2,19 @@
 
 use std::io::{IsTerminal, Write};
 
-use anstyle::Style;
-use mow_core::lead::{Event, Lead, PhaseState, Status};
+use mow_core::lead::Status;
+use mow_core::view::{
+    EventKind, EventView, FastForwardRefusal, PhaseView, RunView, Tone, ViewLimits,
+};
 use mow_engine::clock::time_of_day;
-use mow_engine::lead::RunObserver;
-use serde_json::json;
+use mow_engine::lead::{RunChange, RunObserver};
 
 use crate::commands::plural::counted;
+use crate::output::compact;
 use crate::terminal::{
-    BOLD, CYAN, DIM, GREEN, RED, YELLOW, fit_line, styled, supports_utf8, width,
+    BOLD, CYAN, DIM, GREEN, YELLOW, fit_line, styled, supports_utf8, toned, width,
 };
+use crate::wire::event::EventJson;
 
 /// The width of a progress bar, in columns.
 const BAR_WIDTH: usize = 16;
@@ -31,15 +34,19 @@ pub(super) fn print(text: &str) {
 /// An event as one line of text.
 struct EventLine {
     at: u64,
-    style: Option<Style>,
+    tone: Tone,
     sentence: String,
 }
 
 impl EventLine {
+    /// Returns the line of an event; `None` where another event says it better.
+    fn of(event: &EventView) -> Option<Self> {
+        Some(Self { at: event.at, tone: event.tone, sentence: event.text.clone()? })
+    }
+
     fn render(&self, columns: usize) -> String {
         let sentence = fit_line(&self.sentence, columns.saturating_sub(9));
-        let sentence = self.style.map_or_else(|| sentence.clone(), |s| styled(s, &sentence));
-        format!("{} {sentence}", styled(DIM, &time_of_day(self.at)))
+        format!("{} {}", styled(DIM, &time_of_day(self.at)), toned(self.tone, &sentence))
     }
 }
 
@@ -68,8 +75,11 @@ impl LiveView {
         self.first_shown.unwrap_or_default()
     }
 
-    fn draw(&mut self, lead: &Lead) {
-        let lines = rows(lead, &self.recent);
+    fn draw(&mut self, change: &RunChange<'_>) {
+        let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+        let phases = height.map_or(ROWS_DEFAULT, |h| h.saturating_sub(LINES_FREE).max(3));
+        let limits = ViewLimits { phases, questions: LINES_FREE - EVENTS_MAX - 3 };
+        let lines = rows(&change.view(limits), &self.recent);
         let mut text = String::new();
         if self.drawn_lines > 0 {
             text += &format!("\x1b[{}A\x1b[J", self.drawn_lines);
@@ -92,18 +102,17 @@ fn ring_bell() {
 }
 
 impl RunObserver for LiveView {
-    fn show(&mut self, lead: &Lead, events: &[Event], now: u64) {
-        self.first_shown.get_or_insert(now);
-        if self.rings_bell && events.iter().any(|event| matches!(event, Event::Asked { .. })) {
+    fn show(&mut self, change: &RunChange<'_>) {
+        self.first_shown.get_or_insert(change.now());
+        let events = change.events();
+        if self.rings_bell && events.iter().any(|event| event.kind == EventKind::QuestionAsked) {
             ring_bell();
         }
         if self.json {
-            let lines = events.iter().map(|event| json!({ "at": now, "event": event }));
-            return print(&lines.map(|line| format!("{line}\n")).collect::<String>());
+            let line = |event| compact(&EventJson::of_lead(change.run(), event)) + "\n";
+            return print(&events.iter().map(line).collect::<String>());
         }
-        let lines = events.iter().filter_map(|event| {
-            Some(EventLine { at: now, style: style(event), sentence: event.sentence()? })
-        });
+        let lines = events.iter().filter_map(EventLine::of);
         if !self.live {
             let text: String = lines.map(|line| line.render(usize::MAX) + "\n").collect();
             return print(&text);
@@ -111,46 +120,33 @@ impl RunObserver for LiveView {
         self.recent.extend(lines);
         let extra = self.recent.len().saturating_sub(EVENTS_MAX);
         self.recent.drain(..extra);
-        self.draw(lead);
+        self.draw(change);
     }
 
     fn warn(&mut self, text: &str) {
         if self.live {
             let at = mow_engine::clock::Clock::default().now();
-            self.recent.push(EventLine { at, style: Some(YELLOW), sentence: text.to_owned() });
+            self.recent.push(EventLine { at, tone: Tone::Attention, sentence: text.to_owned() });
         } else {
             crate::output::warn(text);
         }
     }
 }
 
-/// Returns the style of an event's line; `None` for plain text.
-fn style(event: &Event) -> Option<Style> {
-    match event {
-        Event::StatusChanged { to: Status::Failed, .. } | Event::WorkerDied { .. } => Some(RED),
-        Event::StatusChanged { to: Status::Merged, .. } => Some(GREEN),
-        Event::Asked { .. } | Event::Breaker { open: true } => Some(YELLOW),
-        _ => None,
-    }
-}
-
 /// Returns the lines of the drawing: phases, open questions, recent events.
-fn rows(lead: &Lead, recent: &[EventLine]) -> Vec<String> {
+fn rows(run: &RunView, recent: &[EventLine]) -> Vec<String> {
     let columns = width();
-    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
-    let rows_max = height.map_or(ROWS_DEFAULT, |h| h.saturating_sub(LINES_FREE).max(3));
-    let name_width =
-        lead.phases.values().map(|phase| phase.spec.name.chars().count()).max().unwrap_or(0);
+    let name_width = run.phases.iter().map(|phase| phase.name.chars().count()).max().unwrap_or(0);
     let name_width = name_width.clamp(8, 28);
     let mut lines: Vec<_> =
-        lead.phases.values().take(rows_max).map(|phase| row(phase, name_width, columns)).collect();
-    let more = lead.phases.len().saturating_sub(rows_max);
-    if more > 0 {
-        lines.push(styled(DIM, &format!("  … and {}", counted(more, "more phase"))));
+        run.phases.iter().map(|phase| row(phase, name_width, columns)).collect();
+    if run.phases_left_out > 0 {
+        let more = counted(run.phases_left_out, "more phase");
+        lines.push(styled(DIM, &format!("  … and {more}")));
     }
-    for item in lead.inbox.open().take(LINES_FREE - EVENTS_MAX - 3) {
-        let text = fit_line(&item.ask.question, columns.saturating_sub(24));
-        let hint = format!("mow answer {} …", item.id);
+    for question in &run.questions {
+        let text = fit_line(&question.question, columns.saturating_sub(24));
+        let hint = format!("mow answer {} …", question.id);
         lines.push(format!("{} {text}  {}", styled(YELLOW, "?"), styled(CYAN, &hint)));
     }
     lines.extend(recent.iter().map(|event| event.render(columns)));
@@ -158,47 +154,51 @@ fn rows(lead: &Lead, recent: &[EventLine]) -> Vec<String> {
 }
 
 /// Returns the line of one phase: number, name, progress bar, activity.
-fn row(phase: &PhaseState, name_width: usize, columns: usize) -> String {
-    let (done, total) = phase.plans;
+fn row(phase: &PhaseView, name_width: usize, columns: usize) -> String {
     let finished = matches!(phase.status, Status::Merged | Status::Complete | Status::Merging);
-    let filled = match total {
+    let filled = match phase.plans {
         _ if finished => BAR_WIDTH,
         0 => 0,
-        total => BAR_WIDTH * done / total,
+        total => BAR_WIDTH * phase.plans_done / total,
     };
     let (full, empty) = if supports_utf8() { ("█", "░") } else { ("#", ".") };
     let bar = format!("{}{}", full.repeat(filled), empty.repeat(BAR_WIDTH - filled));
-    let (style, activity) = match phase.status {
-        Status::Merged => (GREEN, "merged".to_owned()),
-        Status::Failed => (RED, format!("failed: {}", phase.why)),
-        Status::Parked => (YELLOW, "waits for your answer".to_owned()),
-        Status::Running if phase.looks_ahead() => (DIM, format!("look-ahead: {}", activity(phase))),
-        Status::Running => (CYAN, activity(phase)),
-        Status::Waiting if !phase.spec.depends_on.is_empty() => {
-            let dependencies: Vec<_> =
-                phase.spec.depends_on.iter().map(ToString::to_string).collect();
-            (DIM, format!("after {}", dependencies.join(", ")))
+    let activity = match phase.status {
+        Status::Failed => format!("{}: {}", phase.phrase(), phase.why),
+        Status::Running if phase.looks_ahead.is_some() => {
+            format!("look-ahead: {}", activity(phase))
         }
-        status => (DIM, status.name().to_owned()),
+        Status::Running => activity(phase),
+        Status::Waiting => waiting(phase),
+        _ => phase.phrase().to_owned(),
     };
-    let name = fit_line(&phase.spec.name, name_width);
-    let number = phase.spec.number.to_string();
+    let name = fit_line(&phase.name, name_width);
+    let number = phase.number.to_string();
     let columns_left = columns.saturating_sub(name_width + BAR_WIDTH + 12);
     format!(
         "{number:>5} {name:<name_width$} {} {}",
-        styled(style, &bar),
+        toned(phase.tone(), &bar),
         fit_line(&activity, columns_left)
     )
 }
 
+/// Says which phases a waiting phase starts after.
+fn waiting(phase: &PhaseView) -> String {
+    let after: Vec<_> = phase.waits_for.iter().map(|wait| wait.number.to_string()).collect();
+    match after.as_slice() {
+        [] => phase.phrase().to_owned(),
+        after => format!("after {}", after.join(", ")),
+    }
+}
+
 /// Describes the stage of a running phase, and its open plans with their tasks.
-fn activity(phase: &PhaseState) -> String {
+fn activity(phase: &PhaseView) -> String {
     let stage = phase.stage.map_or("starting", mow_core::stage::Stage::name);
-    let (done, total) = phase.plans;
+    let (done, total) = (phase.plans_done, phase.plans);
     let open_plans: Vec<_> = phase
         .open_plans
         .iter()
-        .map(|(plan, (task, tasks))| format!("{plan}, task {} of {tasks}", (task + 1).min(*tasks)))
+        .map(|open| format!("{}, task {} of {}", open.plan, open.task(), open.tasks))
         .collect();
     if open_plans.is_empty() || total <= done {
         return stage.to_owned();
@@ -207,14 +207,13 @@ fn activity(phase: &PhaseState) -> String {
 }
 
 /// Returns the summary of a finished run: a timeline of its phases, and the next commands.
-pub(super) fn summary(run: &str, lead: &Lead, progress: &str, first_shown: u64) -> String {
-    let started =
-        lead.phases.values().filter_map(|phase| phase.started).min().unwrap_or(first_shown);
-    let ended = lead.phases.values().map(|phase| phase.since).max().unwrap_or(first_shown);
+pub(super) fn summary(run: &RunView, progress: &str, first_shown: u64) -> String {
+    let started = run.phases.iter().filter_map(|phase| phase.started).min().unwrap_or(first_shown);
+    let ended = run.phases.iter().map(|phase| phase.since).max().unwrap_or(first_shown);
     let span = ended.saturating_sub(started).max(1);
     let columns = width().saturating_sub(50).clamp(20, 60);
     let mut text = format!("\n{}\n", styled(BOLD, "Timeline"));
-    for phase in lead.phases.values() {
+    for phase in &run.phases {
         let Some(start) = phase.started else { continue };
         let column = |at: u64| {
             usize::try_from((at.saturating_sub(started)) * columns as u64 / span).unwrap_or(0)
@@ -223,7 +222,7 @@ pub(super) fn summary(run: &str, lead: &Lead, progress: &str, first_shown: u64) 
         let to = column(phase.since).clamp(from + 1, columns);
         let line = format!("{}{}", " ".repeat(from), "━".repeat(to - from));
         let seconds = (phase.since - start) as f64 / 1_000.0;
-        let (number, name) = (phase.spec.number.to_string(), fit_line(&phase.spec.name, 24));
+        let (number, name) = (phase.number.to_string(), fit_line(&phase.name, 24));
         text += &format!(
             "{number:>5} {name:<24} {}{} {seconds:.1} s\n",
             styled(GREEN, &line),
@@ -232,17 +231,15 @@ pub(super) fn summary(run: &str, lead: &Lead, progress: &str, first_shown: u64) 
     }
     let total = span as f64 / 1_000.0;
     text += &format!("\n{} in {total:.1} s.\n", styled(BOLD, progress));
-    if let Some((reason, command)) = &lead.target.refusal {
-        text += &format!(
-            "{} was not fast-forwarded: {reason}\nTo finish: {command}\n",
-            lead.target.branch
-        );
+    let target = &run.target;
+    if let Some(FastForwardRefusal { reason, command }) = &run.refusal {
+        text += &format!("{target} was not fast-forwarded: {reason}\nTo finish: {command}\n");
     }
     text += &format!(
         "\n{} mow log   {}\n",
         styled(CYAN, "›"),
-        styled(DIM, &format!("what happened in run {run}, and why"))
+        styled(DIM, &format!("what happened in run {}, and why", run.run))
     );
-    text += &format!("{} git log --graph --oneline {}\n", styled(CYAN, "›"), lead.target.branch);
+    text += &format!("{} git log --graph --oneline {target}\n", styled(CYAN, "›"));
     text
 }

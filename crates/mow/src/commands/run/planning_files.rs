@@ -51,10 +51,9 @@ pub(super) fn commit(project: &Project, yes: bool, continues: bool) -> Result<()
         [staged, after, ..] => !matches!(staged, b' ' | b'?') && *after != b' ',
         _ => false,
     };
-    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
     if names.iter().any(is_staged_and_changed)
         && let Some(rescued) =
-            rescue::rescue_uncommitted(&Git::at_top(top), "planning").map_err(failed)?
+            rescue::rescue_uncommitted(&Git::at_top(top), "planning").map_err(EngineError::from)?
     {
         notice(&format!(
             "the staged version is saved: mow rescue restore {}",

@@ -11,7 +11,7 @@ use mow_core::phase::PhaseNumber;
 use mow_engine::EngineError;
 use mow_engine::lead::{ManualMerge, ManualMergeOutcome, merge_manually};
 use mow_host::git::Git;
-use mow_host::rescue::{RescueError, ignored_files_overwritten_by};
+use mow_host::rescue::ignored_files_overwritten_by;
 use serde_json::json;
 
 use crate::commands::run::current_program;
@@ -75,11 +75,10 @@ pub(super) fn run(context: &Context, args: &WorktreeMergeArgs) -> Result<Output,
     }
     let message = format!("merge: phase {} into {into}", args.phase);
     let merge = BranchMerge { branch, into, message };
-    let failed = |error: RescueError| EngineError::Host(error.into());
     // A plain `git merge` would overwrite ignored files without a warning.
     let can_merge_in_root = git.current_branch()?.as_ref() == Some(&merge.into)
         && !git.is_dirty(false)?
-        && ignored_files_overwritten_by(&git, &merge.branch).map_err(failed)?.is_empty();
+        && ignored_files_overwritten_by(&git, &merge.branch).map_err(EngineError::from)?.is_empty();
     let merged = if can_merge_in_root {
         in_root::merge(&git, &merge, args.abort_on_conflict)?
     } else {

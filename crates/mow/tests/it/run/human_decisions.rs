@@ -25,6 +25,38 @@ fn questions_wait_for_a_person_and_their_answers_become_the_context() {
 }
 
 #[test]
+fn an_answer_is_taken_back_until_a_lead_takes_it_up_and_bound_to_what_was_shown() {
+    let config = "\"worker\": {\"stage_gates\": \"before_execute\"}";
+    let project = project_with_config(config, &[one_task_phase("1", &[], "")]);
+    project.exits_with(&ALL, 5);
+    let question = || project.run(&["inbox", "--json"]).json()["questions"][0].clone();
+    let refuses = |arguments: &[&str], message: &str| {
+        let refused = project.exits_with(arguments, 1);
+        assert!(refused.contains(message), "{refused}");
+    };
+    refuses(&["take-back", "1"], "question 1 has no answer to take back");
+    refuses(&["take-back", "7"], "there is no question 7");
+    refuses(
+        &["answer", "1", "approve", "--seen", "0000000000000000"],
+        "question 1 is not the one that you saw",
+    );
+    let digest = question()["digest"].as_str().expect("a question has a digest").to_owned();
+    project.exits_with(&["answer", "1", "reject", "--seen", &digest], 0);
+    assert_eq!(question()["state"], "pending");
+    let taken_back = project.exits_with(&["take-back", "1"], 0);
+    assert!(taken_back.contains("Took back the answer to question 1"), "{taken_back}");
+    assert_eq!(question()["state"], "open");
+    project.exits_with(&["answer", "1", "approve"], 0);
+    let ran = project.run_all();
+    assert!(ran.contains("1 of 1"), "{ran}");
+    refuses(&["take-back", "1"], "the run has taken up the answer to question 1: approve");
+    let commanded: Vec<_> =
+        project.events().into_iter().filter(|event| event["event"] == "commanded").collect();
+    assert_eq!(commanded.len(), 2, "the first answer is never carried out: {commanded:?}");
+    assert_eq!(commanded[1]["by"]["face"], "cli", "{commanded:?}");
+}
+
+#[test]
 fn a_stage_gate_continues_on_approve_and_fails_on_reject() {
     let config = "\"worker\": {\"stage_gates\": \"before_execute\"}";
     let project =
@@ -170,12 +202,12 @@ fn the_overview_shows_phases_of_an_unfinished_run_as_in_run_and_not_as_ready() {
     assert!(before.contains("Ready      1 Field 1"), "{before}");
     project.exits_with(&ALL, 5); // phase 1 waits for answers
     let output = project.exits_with(&[], 0);
-    assert!(output.contains("In run     1 Field 1 (waits for a person)"), "{output}");
+    assert!(output.contains("In run     1 Field 1 (waits for an answer)"), "{output}");
     assert!(!output.contains("Ready"), "{output}");
     let json: serde_json::Value =
         serde_json::from_str(&project.run(&["--json"]).stdout).expect("it is JSON");
     assert_eq!(
         (&json["held"][0]["how"], &json["phases"]["ready"]),
-        (&"waits for a person".into(), &0.into())
+        (&"waits for an answer".into(), &0.into())
     );
 }

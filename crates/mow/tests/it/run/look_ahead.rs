@@ -46,7 +46,7 @@ fn research_is_done_ahead_and_becomes_part_of_the_phase() {
     project.release_point("research-2");
     project.wait_for("the research", || project.root().join(RESEARCH).exists().then_some(()));
     project.wait_for_event("its end", |e| {
-        e["event"] == "moved" && e["why"].as_str() == Some("it is done ahead through research")
+        e["event"] == "moved" && e["why"]["done_ahead"] == "research"
     });
     let base = project.git(&["rev-parse", "main"]);
     assert_eq!(
@@ -81,7 +81,7 @@ fn a_file_written_by_a_person_during_the_look_ahead_stays() {
     project.write(RESEARCH, "I know it all.\n");
     project.release_point("research-2");
     project.wait_for_event("its end", |e| {
-        e["event"] == "moved" && e["why"].as_str() == Some("it is done ahead through research")
+        e["event"] == "moved" && e["why"]["done_ahead"] == "research"
     });
     assert_eq!(project.text(RESEARCH), "I know it all.\n");
     project.wait_for_point("1");
@@ -98,9 +98,7 @@ fn the_phase_itself_repeats_a_killed_look_ahead() {
     let lead = project.start(&ALL);
     project.wait_for_point("research-2");
     kill(project.worker_pid("02", 1));
-    project.wait_for_event("its end", |e| {
-        e["why"].as_str() == Some("the look-ahead failed: its worker died")
-    });
+    project.wait_for_event("its end", |e| e["why"]["lookahead_failed"] == "its worker died");
     project.wait_for_point("1");
     project.release_point("research-2");
     project.release_point("1");

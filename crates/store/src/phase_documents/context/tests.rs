@@ -7,7 +7,7 @@ use crate::phase_documents::tests::HEADER;
 use crate::phase_files::{self, PhaseContext};
 
 fn answer(number: &str, question: &str, text: &str) -> InboxAnswer {
-    let (key, question) = (format!("3/discuss/{number}"), question.to_owned());
+    let (key, question) = (format!("3/discuss/{number}").parse().unwrap(), question.to_owned());
     InboxAnswer { key, question, text: text.to_owned() }
 }
 

@@ -313,8 +313,8 @@ fn look_ahead_project() -> PlannedProject {
 fn wait_for_look_ahead(runner: &SceneRunner) {
     let project = &runner.project;
     let is_over = |event: &serde_json::Value| {
-        let why = event["why"].as_str().unwrap_or_default();
-        why == "it is done ahead through plan" || why.starts_with("the look-ahead failed")
+        let why = &event["why"];
+        why["done_ahead"] == "plan" || why["lookahead_failed"].is_string()
     };
     let is_there = || project.events().iter().any(is_over);
     let lead = runner.start_lead_until(&ALL, is_there);

@@ -3,16 +3,14 @@
 //!
 //! Every step can be repeated after a crash. Files that would be replaced go to a rescue ref first.
 
-use std::fs;
 use std::path::Path;
 
-use mow_core::lead::Outcome;
 use mow_core::phase::PhaseNumber;
 use mow_host::commit::{self, Paths};
-use mow_host::fast_forward::shell_quote;
 use mow_host::git::Git;
 use mow_host::life_lock;
 use mow_host::phase_worktree::{self, PreparedWorktree, WorktreeSpec};
+use mow_host::shell_words;
 use mow_host::{in_progress, rescue};
 use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
@@ -21,83 +19,84 @@ use mow_store::state::assignments::{Assignment, NO_PLAN};
 use mow_store::{manifest, phase_dirs, planning_copy};
 use serde_json::json;
 
-use super::effects::RepositoryAccess;
-use super::merge::host_error;
+use super::look_ahead;
+use super::worktree::{change_manifest, is_newer, project_in};
 use crate::EngineError;
 use crate::clock::now_text;
+use crate::link::PrepareJob;
+use crate::repository_lock::RepositoryLock;
 use crate::run_context::{PhaseWorktree, RunContext};
 
 /// The trailer of the commit that restores a stash.
 const STASH_KEY: &str = "Mow-Stash";
 
-/// Makes the worktree of a phase, or reuses the existing one.
+/// Makes the worktree of a phase, or reuses the existing one; returns the commit after which the
+/// work of the phase begins.
 pub(super) fn prepare(
     ctx: &RunContext,
-    phase: &PhaseNumber,
-    attempt: u32,
-    (base, renew): (&str, bool),
-    repository: &RepositoryAccess,
-) -> Result<Outcome, EngineError> {
+    job: &PrepareJob,
+    repository: &RepositoryLock,
+) -> Result<String, EngineError> {
+    let (phase, attempt) = (&job.key.phase, job.key.attempt);
     for earlier in 1..attempt {
         let lock = ctx.run.life_lock(phase, earlier);
         if life_lock::is_alive(&lock).map_err(EngineError::io("look for a worker"))? {
             let reason = format!("the worker of attempt {earlier} is still alive");
-            return Ok(Outcome::Failed { reason });
+            return Err(refused(phase, reason));
         }
     }
     failpoint::reach("prepare.begun");
     let worktree = ctx.worktree(phase)?;
-    let job = WorktreeSpec {
+    let spec = WorktreeSpec {
         path: worktree.path.clone(),
         branch: worktree.branch.clone(),
-        base: base.to_owned(),
+        base: job.base.clone(),
     };
-    let started = repository.exclusively(|| {
-        if let Some(reason) = claim_phase(ctx, phase, attempt, &worktree)? {
-            return Ok(Err(reason));
-        }
-        Ok(Ok(phase_worktree::create_without_files(ctx.top(), &job).map_err(host_error)?))
-    })?;
-    let prepared = match started {
-        Ok(prepared) => prepared,
-        Err(reason) => return Ok(Outcome::Failed { reason }),
-    };
-    phase_worktree::write_files(&prepared).map_err(host_error)?;
+    let prepared =
+        repository.exclusively(|| match claim_phase(ctx, phase, attempt, &worktree)? {
+            Some(holder) => Err(refused(phase, holder)),
+            None => Ok(phase_worktree::create_without_files(ctx.top(), &spec)?),
+        })?;
+    phase_worktree::write_files(&prepared)?;
     failpoint::reach("prepare.made");
-    repository.exclusively(|| set_up_worktree(ctx, phase, &worktree, (base, renew), prepared))
+    repository.exclusively(|| set_up_worktree(ctx, job, &worktree, prepared))
+}
+
+fn refused(phase: &PhaseNumber, reason: String) -> EngineError {
+    EngineError::refused(reason, format!("mow resume {phase} tries again"))
 }
 
 /// Sets up a checked-out worktree: planning files, look-ahead files, stashed work, manifest entry.
 fn set_up_worktree(
     ctx: &RunContext,
-    phase: &PhaseNumber,
+    job: &PrepareJob,
     worktree: &PhaseWorktree,
-    (base, renew): (&str, bool),
     prepared: PreparedWorktree,
-) -> Result<Outcome, EngineError> {
-    let git = Git::at_top(&worktree.path);
-    if renew && prepared.is_behind_base {
+) -> Result<String, EngineError> {
+    let PrepareJob { key, base, renew } = job;
+    let (git, phase) = (Git::at_top(&worktree.path), &key.phase);
+    if *renew && prepared.is_behind_base {
         // Plans and work of an earlier run continue on top of what was merged since.
         if let Some(reason) = merge_target(&git, worktree, base)? {
-            return Ok(Outcome::Failed { reason });
+            return Err(refused(phase, reason));
         }
     }
     // The work of the phase consists of the commits after its fork from the target.
-    let fork = match prepared.head == base {
+    let fork = match prepared.head == *base {
         true => prepared.head,
         false => git.run(&["merge-base", "HEAD", base])?.text(),
     };
     copy_planning_files(ctx, worktree, phase)?;
     failpoint::reach("prepare.planned");
     copy_uncommitted_changes(ctx, worktree, phase, &fork)?;
-    if renew {
-        super::look_ahead_files::commit_to_branch(ctx, worktree, phase)?;
+    if *renew {
+        look_ahead::commit_to_branch(ctx, worktree, phase)?;
     }
     restore_stash(worktree, phase, &fork)?;
     failpoint::reach("prepare.stashed");
     add_to_manifest(worktree, phase)?;
     failpoint::reach("prepare.noted");
-    Ok(Outcome::Prepared { base: fork })
+    Ok(fork)
 }
 
 /// Merges the target into the branch of a phase; returns why that is impossible.
@@ -108,13 +107,12 @@ fn merge_target(
     worktree: &PhaseWorktree,
     base: &str,
 ) -> Result<Option<String>, EngineError> {
-    let (branch, path) = (&worktree.branch, shell_quote(&worktree.path.to_string_lossy()));
+    let (branch, path) = (&worktree.branch, shell_words::quote(&worktree.path.to_string_lossy()));
     if in_progress::is_merging(&worktree.path) {
         let how = format!("git -C {path} commit, or git -C {path} merge --abort");
         return Ok(Some(format!("a merge is in progress in its worktree; finish it: {how}")));
     }
-    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-    rescue::rescue_before_checkout(git, branch, base).map_err(failed)?;
+    rescue::rescue_before_checkout(git, branch, base)?;
     let answer = git.ask(&["merge", "--quiet", "--no-edit", base])?;
     if answer.success {
         return Ok(None);
@@ -142,8 +140,7 @@ pub(super) fn make_worktree_ahead(
     if !worktree.path.exists() {
         let job =
             WorktreeSpec { path: worktree.path, branch: worktree.branch, base: base.to_owned() };
-        phase_worktree::prepare(ctx.top(), &job)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        phase_worktree::prepare(ctx.top(), &job)?;
         failpoint::reach("ahead.made");
     }
     Ok(())
@@ -192,21 +189,6 @@ fn claim_phase(
     Ok(held)
 }
 
-/// Releases the claim of a merged phase.
-pub(super) fn release_claim(ctx: &RunContext, phase: &PhaseNumber) -> Result<(), EngineError> {
-    let project = &ctx.project;
-    let (key, worktree) = (claims::project_key(project), ctx.worktree(phase)?);
-    let writer = Writer::open_engine(project, WAIT_DEFAULT)?;
-    writer.update(&claims::path(project), |old| {
-        let mut claims = Claims::parse(old.unwrap_or_default()).unwrap_or_default();
-        let path = worktree.path.display().to_string();
-        let released = claims.release(&key, &path, &phase.to_string());
-        Ok::<_, EngineError>(released.then(|| claims.render()))
-    })?;
-    failpoint::reach("claim.released");
-    Ok(())
-}
-
 /// Copies the planning files to the worktree if they are not committed; keeps the phase's own
 /// files.
 fn copy_planning_files(
@@ -253,27 +235,8 @@ fn rescue_removed_files(
             kept.push((name.display().to_string(), bytes));
         }
     }
-    rescue::keep_files(&Git::at_top(&worktree.path), &worktree.branch, &kept)
-        .map_err(|error| EngineError::Host(error.into()))?;
+    rescue::keep_files(&Git::at_top(&worktree.path), &worktree.branch, &kept)?;
     Ok(())
-}
-
-/// Returns the project inside a worktree.
-pub(super) fn project_in(
-    ctx: &RunContext,
-    worktree: &PhaseWorktree,
-) -> Result<Project, EngineError> {
-    let root = worktree.path.join(ctx.below_top());
-    let mut project = Project::find_or_cwd(&worktree.path)?;
-    (project.planning, project.root) = (root.join(".planning"), root);
-    project.planned = true;
-    Ok(project)
-}
-
-/// Returns whether a file is newer than another one, or the other one does not exist.
-pub(super) fn is_newer(file: &Path, other: &Path) -> bool {
-    let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-    changed(file) > changed(other)
 }
 
 /// Copies uncommitted changes in the phase's directory of the main root to the worktree: a
@@ -347,20 +310,15 @@ fn restore_stash(
     let Some(stash) = entry.and_then(|entry| entry.text("stash_ref")) else { return Ok(()) };
     let git = Git::at_top(&worktree.path);
     if let Some(stash) = git.commit_of(&stash)? {
-        let failed = |error: commit::CommitError| EngineError::Host(error.into());
-        if commit::find_commit_with_trailer(&git, fork, STASH_KEY, &stash)
-            .map_err(failed)?
-            .is_none()
-        {
+        if commit::find_commit_with_trailer(&git, fork, STASH_KEY, &stash)?.is_none() {
             apply_stash(&git, worktree, phase, &stash)?;
             failpoint::reach("stash.applied");
             let subject = format!("wip({}): bring back stashed work", phase.padded());
             let marks = [("Mow-Phase", &*phase.to_string()), (STASH_KEY, &stash)];
-            commit::commit_paths(&git, &Paths::All, &subject, &marks).map_err(failed)?;
+            commit::commit_paths(&git, &Paths::All, &subject, &marks)?;
             failpoint::reach("stash.committed");
         }
-        rescue::drop_stash(&git, &worktree.branch, &stash)
-            .map_err(|error| EngineError::Host(error.into()))?;
+        rescue::drop_stash(&git, &worktree.branch, &stash)?;
         failpoint::reach("stash.dropped");
     }
     change_manifest(worktree, &[("stash_ref", json!(null))])
@@ -376,13 +334,12 @@ fn apply_stash(
     phase: &PhaseNumber,
     stash: &str,
 ) -> Result<(), EngineError> {
-    let failed = |error: rescue::RescueError| EngineError::Host(error.into());
-    rescue::rescue_before_checkout(git, &worktree.branch, stash).map_err(failed)?;
+    rescue::rescue_before_checkout(git, &worktree.branch, stash)?;
     let apply = ["stash", "apply", "--quiet", stash];
     if git.ask(&apply)?.success {
         return Ok(());
     }
-    rescue::reset_to(git, &worktree.branch, "HEAD").map_err(failed)?;
+    rescue::reset_to(git, &worktree.branch, "HEAD")?;
     let again = git.ask(&apply)?;
     if again.success {
         return Ok(());
@@ -415,27 +372,4 @@ fn add_to_manifest(worktree: &PhaseWorktree, phase: &PhaseNumber) -> Result<(), 
         ]);
     }
     change_manifest(worktree, &fields)
-}
-
-/// Sets fields of the entry of a worktree in the manifest.
-pub(super) fn change_manifest(
-    worktree: &PhaseWorktree,
-    fields: &[(&str, serde_json::Value)],
-) -> Result<(), EngineError> {
-    // The same lock that worktree commands take.
-    let project = Project::find_or_cwd(&worktree.home.root)?;
-    let mut writer = Writer::open(&project, WAIT_DEFAULT)?;
-    if worktree.home.path().starts_with(&project.root) {
-        writer.create_dir(&worktree.home.path())?;
-    }
-    writer = writer.with_root(&worktree.home.path())?;
-    writer.update(&worktree.home.manifest(), |old| {
-        let changed =
-            manifest::set_entry(old.unwrap_or_default(), &worktree.name, fields, &now_text());
-        changed.map(Some).map_err(|error| {
-            let path = worktree.home.manifest();
-            EngineError::refused(format!("{}: {error}", path.display()), "repair the file")
-        })
-    })?;
-    Ok(())
 }
