@@ -284,12 +284,22 @@ fn has_variable(pid: u32, wanted: &[u8]) -> bool {
 ///
 /// It is empty for a process of another user, whose environment is not readable.
 pub(super) fn environment(pid: u32) -> Vec<u8> {
+    let path = format!("/proc/{pid}/environ");
+    settled_environment(|| fs::read(&path), || is_in_exec(pid))
+}
+
+/// Reads an environment until the process is not in the middle of `exec`.
+pub(super) fn settled_environment(
+    mut read: impl FnMut() -> io::Result<Vec<u8>>,
+    is_in_exec: impl Fn() -> bool,
+) -> Vec<u8> {
     for _ in 0..EXEC_POLLS_MAX {
-        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        if !environ.is_empty() || !is_in_exec(pid) {
-            return environ;
+        match read() {
+            Ok(environ) if environ.is_empty() && is_in_exec() => thread::sleep(EXEC_POLL_EVERY),
+            Ok(environ) => return environ,
+            // The process belongs to another user or is gone. Waiting would not change that.
+            Err(_) => break,
         }
-        thread::sleep(EXEC_POLL_EVERY);
     }
     Vec::new()
 }

@@ -142,6 +142,22 @@ fn program_names_with_parentheses_are_parsed() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn an_unreadable_environment_is_read_once_and_one_in_exec_again() {
+    let mut reads = 0;
+    let denied = || {
+        reads += 1;
+        Err(io::ErrorKind::PermissionDenied.into())
+    };
+    assert!(os::settled_environment(denied, || true).is_empty());
+    assert_eq!(reads, 1, "a process of another user is not waited for");
+
+    let mut contents = vec![b"A=1".to_vec(), Vec::new(), Vec::new()];
+    let in_exec = || Ok(contents.pop().unwrap());
+    assert_eq!(os::settled_environment(in_exec, || true), b"A=1");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_environments_of_ancestors_are_read_though_a_child_clears_its_own() {
     let mark = format!("{TOKEN_VARIABLE}={}", token("ancestors"));
     let has = |environment: &Vec<u8>| environment.split(|b| *b == 0).any(|v| v == mark.as_bytes());
