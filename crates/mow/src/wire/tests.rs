@@ -16,8 +16,9 @@ use super::{cost, dashboard, event, inbox, log, overview, ps};
 const BEGIN: &str = "<!-- Tables made from crates/mow/src/wire; its tests compare them. -->\n";
 const END: &str = "<!-- End of the tables. -->\n";
 
-/// Types that have a table of their own, with the command that prints them.
-const DESCRIBED: [(&str, &str); 2] = [("EventJson", "mow events"), ("QuestionJson", "mow inbox")];
+/// Types that are described once: the type, the output whose table has it, and its command.
+const DESCRIBED: [(&str, &str, &str); 2] =
+    [("EventJson", "EventJson", "mow events"), ("QuestionJson", "InboxJson", "mow inbox")];
 
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
@@ -99,9 +100,12 @@ fn add_rows(rows: &mut Vec<String>, prefix: &str, root: &Value, object: &Value) 
             None => (property, format!("{prefix}{key}.")),
         };
         let target = reference_in(inner);
-        let described = DESCRIBED.iter().find(|(name, _)| target == Some(name));
+        let is_elsewhere = |(name, output, _): &&(&str, &str, &str)| {
+            target == Some(name) && root["title"].as_str() != Some(output)
+        };
+        let described = DESCRIBED.iter().find(is_elsewhere);
         let mut meaning = property["description"].as_str().unwrap_or_default().replace('\n', " ");
-        if let Some((_, command)) = described {
+        if let Some((_, _, command)) = described {
             let _ = write!(meaning, " Each as in `{command}`.");
         }
         if is_optional {
