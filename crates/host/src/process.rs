@@ -164,8 +164,20 @@ pub fn is_stopped(process: ProcessIdentity) -> bool {
 pub struct Ancestry {
     /// The environments as `NAME=value` separated by NUL: of the process, its parent, and so on.
     pub environments: Vec<Vec<u8>>,
-    /// Whether all ancestors are included; otherwise there are more than [`ANCESTORS_MAX`].
-    pub is_whole: bool,
+    /// Where the list of ancestors ends.
+    pub end: AncestryEnd,
+}
+
+/// Where a list of ancestors ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AncestryEnd {
+    /// At the first process of the system: all ancestors are included.
+    Top,
+    /// At [`ANCESTORS_MAX`]; there are more.
+    TooMany,
+    /// At a process that the system does not show, such as one of another user.
+    #[default]
+    Hidden,
 }
 
 /// The most ancestors of a process that are looked at.
@@ -178,23 +190,30 @@ const ANCESTRY_READS_MAX: usize = 5;
 /// A process can clear the environment of its children, but not the one of its ancestors.
 pub fn ancestry(pid: u32) -> Ancestry {
     let mut ancestry = Ancestry::default();
+    // The child of a parent that ended has another parent now.
     for _ in 0..ANCESTRY_READS_MAX {
-        ancestry = Ancestry::default();
-        let mut next = Some(pid);
-        while let Some(pid) = next.filter(|pid| *pid != 0) {
-            if ancestry.environments.len() > ANCESTORS_MAX {
-                return ancestry;
-            }
-            ancestry.environments.push(os::environment(pid));
-            next = os::parent(pid);
-        }
-        // The child of a parent that ended has another parent now.
-        ancestry.is_whole = next.is_some();
-        if ancestry.is_whole {
+        let (pids, end) = ancestors(pid, os::parent);
+        let environments = pids.into_iter().map(os::environment).collect();
+        ancestry = Ancestry { environments, end };
+        if end != AncestryEnd::Hidden {
             break;
         }
     }
     ancestry
+}
+
+/// Returns a process and its ancestors, and where the list ends.
+fn ancestors(pid: u32, parent: impl Fn(u32) -> Option<u32>) -> (Vec<u32>, AncestryEnd) {
+    let (mut pids, mut next) = (Vec::new(), pid);
+    while next != 0 {
+        if pids.len() > ANCESTORS_MAX {
+            return (pids, AncestryEnd::TooMany);
+        }
+        pids.push(next);
+        let Some(parent) = parent(next) else { return (pids, AncestryEnd::Hidden) };
+        next = parent;
+    }
+    (pids, AncestryEnd::Top)
 }
 
 /// Ends all processes with this token and their descendants, except the calling process.

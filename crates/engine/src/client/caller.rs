@@ -12,7 +12,7 @@ pub use mow_core::lead::{Caller, Interface};
 use mow_host::launch::{
     AGENT_VARIABLE, PHASE_VARIABLE, ROLE_VARIABLE, RUN_VARIABLE, TOKEN_VARIABLE, WORKER_ROLE,
 };
-use mow_host::process;
+use mow_host::process::{self, AncestryEnd};
 use mow_store::project::Project;
 
 use super::Refusal;
@@ -66,8 +66,6 @@ pub(super) fn refuse_agents(
 }
 
 /// Returns the marks on a process and its ancestors, the nearest first.
-///
-/// More ancestors than can be looked at count as a mark: they may hide one.
 fn agent_marks(pid: u32) -> Vec<AgentMark> {
     let ancestry = process::ancestry(pid);
     let mut marks: Vec<_> =
@@ -78,10 +76,16 @@ fn agent_marks(pid: u32) -> Vec<AgentMark> {
             .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
         marks.extend(parse_mark(&own.collect::<Vec<_>>().join(&0)));
     }
-    if !ancestry.is_whole && !ancestry.environments.is_empty() {
-        marks.push(AgentMark::default());
-    }
+    marks.extend(mark_of_end(ancestry.end));
     marks
+}
+
+/// Returns the mark that counts for the ancestors that were not looked at.
+///
+/// An agent can put any number of processes between itself and mow, so too many of them count as a
+/// mark. It cannot hide its own processes: those that the system hides belong to other users.
+pub(super) fn mark_of_end(end: AncestryEnd) -> Option<AgentMark> {
+    (end == AncestryEnd::TooMany).then(AgentMark::default)
 }
 
 /// Finds the mark in an environment, given as `NAME=value` separated by NUL.

@@ -1,6 +1,8 @@
 //! Tests of which environments mark a process of an agent.
 
-use super::caller::{AgentMark, parse_mark};
+use mow_host::process::AncestryEnd;
+
+use super::caller::{AgentMark, mark_of_end, parse_mark};
 
 #[test]
 fn a_role_a_token_or_an_agent_marks_a_process() {
@@ -24,4 +26,11 @@ fn a_mark_names_run_and_phase_if_the_environment_does() {
     let (run, phase) = (Some("r1".to_owned()), Some("2.1".to_owned()));
     assert_eq!(mark, Some(AgentMark { run, phase }));
     assert_eq!(parse_mark(b"MOW_AGENT=42"), Some(AgentMark::default()));
+}
+
+#[test]
+fn too_many_ancestors_count_as_a_mark_and_hidden_ones_do_not() {
+    assert!(mark_of_end(AncestryEnd::TooMany).is_some());
+    assert!(mark_of_end(AncestryEnd::Hidden).is_none(), "people work below root's login, too");
+    assert!(mark_of_end(AncestryEnd::Top).is_none());
 }

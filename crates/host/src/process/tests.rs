@@ -140,6 +140,15 @@ fn program_names_with_parentheses_are_parsed() {
     }
 }
 
+#[test]
+fn ancestors_end_at_the_top_at_a_hidden_process_or_at_the_limit() {
+    assert_eq!(ancestors(3, |pid| Some(pid - 1)), (vec![3, 2, 1], AncestryEnd::Top));
+    let hidden = |pid| (pid != 2).then(|| pid - 1);
+    assert_eq!(ancestors(3, hidden), (vec![3, 2], AncestryEnd::Hidden));
+    let (pids, end) = ancestors(1, |pid| Some(pid + 1));
+    assert_eq!((pids.len(), end), (ANCESTORS_MAX + 1, AncestryEnd::TooMany));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_unreadable_environment_is_read_once_and_one_in_exec_again() {
@@ -173,7 +182,7 @@ fn the_environments_of_ancestors_are_read_though_a_child_clears_its_own() {
     });
     let child = pids.find(is_child).expect("the script has a child");
     let ancestry = ancestry(child);
-    assert!(ancestry.is_whole);
+    assert_eq!(ancestry.end, AncestryEnd::Top);
     assert!(!has(&ancestry.environments[0]) && has(&ancestry.environments[1]));
     end_with_token(&token("ancestors"), Duration::ZERO).unwrap();
     parent.wait().unwrap();
