@@ -78,7 +78,7 @@ pub(crate) enum Command {
     /// Answer a question with its last choice, such as reject or stop
     Deny(inbox::VerdictArgs),
     /// Take back an answer that the run has not taken up yet
-    TakeBack(inbox::VerdictArgs),
+    TakeBack(inbox::TakeBackArgs),
     /// Change how many workers of the run work at the same time
     Workers(steer::WorkersArgs),
     /// Pause one phase or all

@@ -17,6 +17,10 @@ pub(crate) fn refusal_about(run: &Run, refusal: Refusal) -> Failure {
             let message = format!("there is nothing to {}: {}", action.name(), run.progress());
             Failure::refused(message).hint("`mow ps` shows the status of each phase")
         }
+        Refusal::NoLead => {
+            let hint = format!("continue it with `{} --max-workers N`", run.resume_command());
+            Failure::from(refusal).hint(hint)
+        }
         Refusal::AlreadyQueued { .. } => {
             let hint = format!("continue the run with `{}`", run.resume_command());
             Failure::from(refusal).hint(hint)

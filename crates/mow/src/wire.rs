@@ -11,6 +11,7 @@ pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod overview;
 pub(crate) mod ps;
+pub(crate) mod receipt;
 #[cfg(test)]
 mod tests;
 

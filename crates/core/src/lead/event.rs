@@ -407,6 +407,21 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// Returns the phase that the effect is about; `None` for the whole run.
+    pub fn phase(&self) -> Option<PhaseNumber> {
+        match self {
+            Self::Prepare { phase, .. }
+            | Self::SendMessage { phase, .. }
+            | Self::KillWorker { phase, .. }
+            | Self::CollectLookahead { phase, .. }
+            | Self::Merge { phase, .. } => Some(*phase),
+            Self::Start { brief } => Some(brief.phase),
+            Self::FastForward { .. } | Self::CommitPlanningFiles { .. } => None,
+        }
+    }
+}
+
 /// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

@@ -26,15 +26,7 @@ impl Event {
             | Self::Spent { phase, .. }
             | Self::WorkerDied { phase } => Some(*phase),
             Self::Asked { item } => item.phase,
-            Self::Intended { effect, .. } => match effect {
-                Effect::Prepare { phase, .. }
-                | Effect::SendMessage { phase, .. }
-                | Effect::KillWorker { phase, .. }
-                | Effect::CollectLookahead { phase, .. }
-                | Effect::Merge { phase, .. } => Some(*phase),
-                Effect::Start { brief } => Some(brief.phase),
-                Effect::FastForward { .. } | Effect::CommitPlanningFiles { .. } => None,
-            },
+            Self::Intended { effect, .. } => effect.phase(),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 use super::bounded;
 use super::state_text::Tone;
 use crate::inbox::QuestionKind;
-use crate::lead::{Command, Effect, Event, Lead, RunStatus, Status};
+use crate::lead::{Command, Event, Lead, RunStatus, Status};
 use crate::machine::Machine;
 use crate::phase::PhaseNumber;
 use crate::report::Report;
@@ -371,7 +371,7 @@ fn detail(event: &Event) -> Option<String> {
 fn phase_of(event: &Event, before: &Lead) -> Option<PhaseNumber> {
     let about = |item: &u32| before.inbox.items.get(item)?.phase;
     match event {
-        Event::Finished { id, .. } => phase_of_effect(before.effects.open.get(id)?),
+        Event::Finished { id, .. } => before.effects.open.get(id)?.phase(),
         Event::Answered { item, .. } | Event::Withdrawn { item } => about(item),
         Event::Commanded { command, .. } => match command {
             Command::Pause { phase } | Command::Resume { phase } | Command::Cancel { phase } => {
@@ -381,17 +381,5 @@ fn phase_of(event: &Event, before: &Lead) -> Option<PhaseNumber> {
             Command::SetWorkers { .. } => None,
         },
         event => event.phase(),
-    }
-}
-
-fn phase_of_effect(effect: &Effect) -> Option<PhaseNumber> {
-    match effect {
-        Effect::Prepare { phase, .. }
-        | Effect::SendMessage { phase, .. }
-        | Effect::KillWorker { phase, .. }
-        | Effect::CollectLookahead { phase, .. }
-        | Effect::Merge { phase, .. } => Some(*phase),
-        Effect::Start { brief } => Some(brief.phase),
-        Effect::FastForward { .. } | Effect::CommitPlanningFiles { .. } => None,
     }
 }

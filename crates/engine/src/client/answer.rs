@@ -41,12 +41,7 @@ impl PersonRequest for AnswerRequest {
     type Receipt = Receipt;
 
     fn carry_out(self, client: &Client<'_>, caller: &Caller) -> Result<Receipt, Refusal> {
-        let (_, lead) = client.run()?;
-        let item = self.item;
-        let Some(question) = lead.inbox.items.get(&item) else {
-            let open = lead.inbox.open().map(|item| item.id).collect();
-            return Err(Refusal::UnknownQuestion { item, open });
-        };
+        let (question, item) = (client.question(self.item)?, self.item);
         if let Some(answer) = question.answer.clone() {
             return Err(Refusal::AlreadyAnswered { item, answer, is_queued: false });
         }
@@ -69,18 +64,22 @@ impl PersonRequest for TakeBackRequest {
     type Receipt = Receipt;
 
     fn carry_out(self, client: &Client<'_>, caller: &Caller) -> Result<Receipt, Refusal> {
-        let (_, lead) = client.run()?;
-        let item = self.item;
-        let Some(question) = lead.inbox.items.get(&item) else {
-            let open = lead.inbox.open().map(|item| item.id).collect();
-            return Err(Refusal::UnknownQuestion { item, open });
-        };
+        let (question, item) = (client.question(self.item)?, self.item);
         let is_answer =
             |command: &Command| matches!(command, Command::Answer { item: id, .. } if *id == item);
         if question.answer.is_some() || !client.pending()?.iter().any(is_answer) {
             return Err(Refusal::NothingToTakeBack { item, answer: question.answer.clone() });
         }
         client.queue(Command::TakeBack { item }, 0, caller)
+    }
+}
+
+impl<'a> Client<'a> {
+    /// Returns a question of the run.
+    fn question(&self, item: u32) -> Result<&'a InboxItem, Refusal> {
+        let inbox = &self.run()?.1.inbox;
+        let open = || inbox.open().map(|item| item.id).collect();
+        inbox.items.get(&item).ok_or_else(|| Refusal::UnknownQuestion { item, open: open() })
     }
 }
 

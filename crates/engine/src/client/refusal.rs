@@ -78,6 +78,9 @@ pub enum Refusal {
         /// The answer that a lead has taken up.
         answer: Option<String>,
     },
+    /// No lead runs, and the request is about a live run only.
+    #[error("the run is stopped")]
+    NoLead,
     /// The run is over.
     #[error("the run is over")]
     RunOver,

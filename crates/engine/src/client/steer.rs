@@ -109,7 +109,7 @@ impl PersonRequest for SteerRequest {
     }
 }
 
-/// Changes the most workers that run at a time.
+/// Changes the most workers of a live run that run at a time.
 ///
 /// It holds until the next lead starts, which takes the number from its options and settings.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +124,10 @@ impl PersonRequest for WorkersRequest {
     fn carry_out(self, client: &Client<'_>, caller: &Caller) -> Result<Receipt, Refusal> {
         if is_over(client.run()?.1) {
             return Err(Refusal::RunOver);
+        }
+        // The next lead takes the number from its options and settings.
+        if client.lead_pid()?.is_none() {
+            return Err(Refusal::NoLead);
         }
         client.queue(Command::SetWorkers { max: self.max.max(1) }, 0, caller)
     }

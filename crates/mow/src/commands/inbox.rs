@@ -56,6 +56,16 @@ pub(crate) struct AnswerArgs {
 pub(crate) struct VerdictArgs {
     /// The number of the question, as `mow inbox` shows it
     id: u32,
+    /// Refuse if this is not the digest of the question; `mow inbox --json` has it
+    #[arg(long, value_name = "DIGEST")]
+    seen: Option<String>,
+}
+
+/// The arguments of `take-back`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TakeBackArgs {
+    /// The number of the question, as `mow inbox` shows it
+    id: u32,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
@@ -129,7 +139,11 @@ fn write_subject(text: &mut String, subject: Option<&QuestionSubject>) {
     };
     for line in diff.lines().take(DIFF_LINES_MAX) {
         let line = fit_line(line, width().saturating_sub(4));
-        let style = if line.starts_with('+') { GREEN } else { RED };
+        let style = match line.chars().next() {
+            Some('+') => GREEN,
+            Some('-') => RED,
+            _ => DIM,
+        };
         let _ = writeln!(text, "    {}", styled(style, &line));
     }
     if let Some(more @ 1..) = diff.lines().count().checked_sub(DIFF_LINES_MAX) {
@@ -147,11 +161,11 @@ pub(super) fn answer(context: &Context, args: &AnswerArgs) -> Result<Output, Fai
 /// `mow approve` and `mow deny`: answers with the first or the last choice.
 pub(super) fn verdict(context: &Context, args: &VerdictArgs, yes: bool) -> Result<Output, Failure> {
     let answer = if yes { PersonAnswer::Approve } else { PersonAnswer::Deny };
-    submit_answer(context, AnswerRequest { item: args.id, answer, seen: None })
+    submit_answer(context, AnswerRequest { item: args.id, answer, seen: args.seen.clone() })
 }
 
 /// `mow take-back`: takes back an answer that no lead has taken up.
-pub(super) fn take_back(context: &Context, args: &VerdictArgs) -> Result<Output, Failure> {
+pub(super) fn take_back(context: &Context, args: &TakeBackArgs) -> Result<Output, Failure> {
     let (caller, item) = (caller(), args.id);
     let project = context.main_project()?;
     Client::of_project(&project).check_caller(AgentPolicy::Refuse, &caller)?;
@@ -170,7 +184,15 @@ pub(super) fn take_back(context: &Context, args: &VerdictArgs) -> Result<Output,
         let answer = Some(answer);
         return Err(refusal_about(&run, Refusal::NothingToTakeBack { item, answer }));
     }
-    let message = format!("Took back the answer to question {item}; it is open again.");
+    let is_certain = receipt.lead.is_none() || run.has_processed(receipt.seq);
+    let message = if is_certain {
+        format!("Took back the answer to question {item}; it is open again.")
+    } else {
+        format!("Requested: take back the answer to question {item}. `mow inbox` shows the result.")
+    };
+    if run.has_processed(receipt.seq) && !context.wants_json() {
+        return Ok(Output::Text(message + "\n"));
+    }
     Ok(steer::queued_output(context, &run, &receipt, &message))
 }
 

@@ -4,7 +4,6 @@
 //! have no effect is refused at once, while the person still sees it.
 
 use mow_engine::client::{AgentPolicy, Client, PhaseAction, Receipt, SteerRequest, WorkersRequest};
-use serde_json::json;
 
 use super::plural::counted;
 use super::run::confirm;
@@ -14,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::refusal::refusal_about;
 use crate::runs::Run;
+use crate::wire::receipt::ReceiptJson;
 
 /// The arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]
@@ -49,13 +49,7 @@ pub(super) fn queued_output(
 ) -> Output {
     let next = run.resume_command();
     if context.wants_json() {
-        return Output::pretty_json(json!({
-            "run": receipt.run,
-            "seq": receipt.seq,
-            "command": receipt.command,
-            "lead": receipt.lead,
-            "next": if receipt.lead.is_some() { None } else { Some(next) },
-        }));
+        return Output::pretty_json(ReceiptJson::new(receipt, next));
     }
     let status = match receipt.lead {
         Some(pid) => format!("The run (process {pid}) will process it."),

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::{cost, dashboard, event, inbox, log, overview, ps};
+use super::{cost, dashboard, event, inbox, log, overview, ps, receipt};
 
 /// The lines of the reference between which the tables are.
 const BEGIN: &str = "<!-- Tables made from crates/mow/src/wire; its tests compare them. -->\n";
@@ -32,6 +32,7 @@ fn outputs() -> Vec<(&'static str, &'static str, Value)> {
         ("no_plan", "`mow` outside of a project", schema::<overview::NoPlanJson>()),
         ("ps", "`mow ps`", schema::<ps::PsJson>()),
         ("inbox", "`mow inbox`", schema::<inbox::InboxJson>()),
+        ("receipt", "`mow answer` and other queued commands", schema::<receipt::ReceiptJson>()),
         ("event", "`mow events`, `mow run`, per line", schema::<event::EventJson>()),
         ("log", "`mow log`", schema::<log::LogJson>()),
         ("cost", "`mow cost`", schema::<cost::CostJson>()),

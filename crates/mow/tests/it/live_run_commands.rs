@@ -106,6 +106,13 @@ fn the_number_of_workers_of_a_live_run_can_be_changed() {
     assert!(follower.wait().unwrap().success());
 }
 
+#[test]
+fn the_number_of_workers_of_a_stopped_run_is_left_to_the_next_start() {
+    let project = planned(&[(&[], "false")]);
+    assert!(!run_all(&project).status.success());
+    project.call(["workers", "3"]).run().refuses("the run is stopped");
+}
+
 /// Checks that `status read`, `progress` and others read the worktree and report the live run.
 fn assert_commands_read_the_worktree(project: &Sandbox) {
     let progress = project.call(["progress", "json"]).run().json();
