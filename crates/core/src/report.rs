@@ -65,6 +65,15 @@ pub enum Report {
         commit: String,
         /// The duration in minutes.
         minutes: u64,
+        /// What agents decided in the plan.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decisions: Vec<String>,
+    },
+    /// What agents decided in all plans of the phase. Repeats what the reports of the plans said,
+    /// because a crash may have lost such a report.
+    Decisions {
+        /// The decisions, each once.
+        decisions: Vec<String>,
     },
     /// A plan cannot continue without a decision.
     Blocked {

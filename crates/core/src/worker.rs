@@ -13,6 +13,7 @@ mod parallel_plans;
 mod role;
 mod state;
 mod stuck;
+pub mod task_knowledge;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -146,6 +147,9 @@ impl Machine for Worker {
                 decision.effects.push((Self::UNNUMBERED, effect));
             }
             Input::CheckRan(evidence) => events.push(Event::CheckRan(evidence.clone())),
+            Input::TaskReported(knowledge) => {
+                events.push(Event::TaskReported(knowledge.clone()));
+            }
             Input::Spent(spent) => events.push(Event::Reported(Report::Spent(spent.clone()))),
             Input::Noted { text } => {
                 events.push(Event::Reported(Report::Note { text: text.clone() }));
@@ -185,7 +189,10 @@ impl Machine for Worker {
             Event::Decided { id, choice } => self.on_stuck_decision(*id, choice),
             Event::Halted { how } => self.lifecycle.halt = Some(*how),
             Event::Interrupted => self.lifecycle.reach(EndingStep::Interrupted),
-            Event::LeadSilent { .. } | Event::Sealed { .. } | Event::CheckRan(_) => {}
+            Event::LeadSilent { .. }
+            | Event::Sealed { .. }
+            | Event::CheckRan(_)
+            | Event::TaskReported(_) => {}
             Event::Reported(report) => self.report(report, at),
         }
     }
@@ -238,15 +245,21 @@ impl Worker {
                 let text = format!("plan {plan}: task {task} was undone: {reason}");
                 vec![Report::Note { text }]
             }
-            (Effect::ClosePlan { plan, began }, Outcome::Committed { commit }) => {
+            (
+                Effect::ClosePlan { plan, began },
+                Outcome::Committed { .. } | Outcome::Closed { .. },
+            ) => {
+                let (commit, decisions) = outcome.closing();
                 let total = self.snapshot.as_ref().map_or(0, |found| found.plans.len());
                 let minutes = now.saturating_sub(*began) / 60_000;
-                let commit = commit.clone().unwrap_or_default();
                 let done = self.plans.done.len() + 1;
                 vec![
-                    Report::PlanDone { plan: plan.clone(), commit, minutes },
+                    Report::PlanDone { plan: plan.clone(), commit, minutes, decisions },
                     Report::Plans { done, total },
                 ]
+            }
+            (Effect::ClosePhase, Outcome::Closed { decisions, .. }) if !decisions.is_empty() => {
+                vec![Report::Decisions { decisions: decisions.clone() }]
             }
             _ => Vec::new(),
         }
@@ -328,7 +341,11 @@ impl Worker {
                 self.plans.done.insert(plan.clone());
                 self.stop_plan(plan);
             }
-            (Effect::ClosePhase, Outcome::Committed { commit: Some(commit) }) => {
+            (
+                Effect::ClosePhase,
+                Outcome::Committed { commit: Some(commit) }
+                | Outcome::Closed { commit: Some(commit), .. },
+            ) => {
                 self.lifecycle.final_commit = Some(commit.clone());
             }
             _ => {}

@@ -236,7 +236,12 @@ fn usual_reports() -> Vec<Report> {
     }
     reports.push(Report::PlanStarted { plan: plan(), tasks: 1 });
     reports.push(Report::TaskDone { plan: plan(), task: 1, commit: None });
-    reports.push(Report::PlanDone { plan: plan(), commit: "c".to_owned(), minutes: 0 });
+    reports.push(Report::PlanDone {
+        plan: plan(),
+        commit: "c".to_owned(),
+        minutes: 0,
+        decisions: Vec::new(),
+    });
     reports.push(Report::Complete { commit: "c".to_owned() });
     reports
 }

@@ -19,6 +19,7 @@ mod notify;
 mod phase_selection;
 mod projection;
 mod projection_writer;
+mod promoted_decisions;
 mod run_change;
 mod run_ref;
 mod user_branch;

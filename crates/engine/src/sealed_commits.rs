@@ -14,6 +14,7 @@ use std::path::Path;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, Report};
 use mow_core::seal;
+use mow_core::worker::task_knowledge::TaskKnowledge;
 use mow_core::worker::{Effect, Event, Evidence, FrozenPlan, Outcome};
 use mow_host::git::Git;
 use mow_host::history::{History, HistoryCommit};
@@ -83,6 +84,8 @@ pub(crate) struct AttemptJournal {
     /// Whether the running worker keeps these facts itself, so that no commit is unrecorded.
     is_own: bool,
     pub(crate) evidence: Vec<Evidence>,
+    /// What the agents of its tasks reported.
+    pub(crate) knowledge: Vec<TaskKnowledge>,
     /// The last report that ended the attempt, if any.
     pub(crate) last: Option<Report>,
 }
@@ -117,6 +120,7 @@ impl AttemptJournal {
                 Event::Intended { id, effect } if seen.insert(id) => {
                     facts.intended.extend(CommitMark::of(&effect).map(|mark| (id, mark)));
                 }
+                Event::TaskReported(knowledge) => facts.knowledge.push(knowledge),
                 Event::Finished { id, outcome } => facts.finish(id, outcome),
                 _ => {}
             }
@@ -129,7 +133,11 @@ impl AttemptJournal {
             (Outcome::Frozen { plans, settings }, _) => {
                 self.frozen.get_or_insert((plans, settings));
             }
-            (Outcome::Committed { commit: Some(commit) }, Some(_)) => {
+            (
+                Outcome::Committed { commit: Some(commit) }
+                | Outcome::Closed { commit: Some(commit), .. },
+                Some(_),
+            ) => {
                 self.committed.entry(id).or_insert(commit);
             }
             _ => {}

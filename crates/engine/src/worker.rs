@@ -13,6 +13,7 @@ mod change_review;
 mod document_guard;
 mod evidence;
 mod frozen_plans;
+mod knowledge;
 mod lead_inbox;
 mod leftovers;
 mod parallel_plans;

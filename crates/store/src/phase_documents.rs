@@ -4,18 +4,20 @@
 //! Takes facts and returns bytes; the caller writes the files.
 
 mod context;
+pub mod deferred_items;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write;
 
-use mow_core::inbox::InboxAnswer;
 use mow_core::worker::Evidence;
 use serde_json::{Map, Value, json};
 
 use crate::frontmatter::{self, EditError};
 
 pub use context::render_context;
+pub use summary::{FinishedChange, FinishedFile, FinishedPlan, FinishedTask, render_summary};
 
 /// The phase of a document, and the time of writing.
 #[derive(Clone, Copy, Debug)]
@@ -46,99 +48,6 @@ fn one_line(text: &str) -> String {
 fn with_keys(body: &str, keys: Value) -> Result<Vec<u8>, EditError> {
     let Value::Object(keys) = keys else { unreachable!("keys are written as an object") };
     frontmatter::merge(body.as_bytes(), &keys)
-}
-
-/// A finished task, for SUMMARY.md.
-#[derive(Clone, Debug)]
-pub struct FinishedTask {
-    /// The task's name in the plan.
-    pub name: String,
-    /// The task's commit; `None` when it changed no file.
-    pub commit: Option<String>,
-    /// The check commands that passed.
-    pub checks: Vec<String>,
-}
-
-/// A finished plan, for SUMMARY.md.
-#[derive(Clone, Debug)]
-pub struct FinishedPlan<'a> {
-    /// The plan's number in the phase, as in its file name.
-    pub plan: &'a str,
-    /// The plan's objective; only the first line is used.
-    pub objective: &'a str,
-    /// All tasks in order.
-    pub tasks: &'a [FinishedTask],
-    /// The files that were created or changed.
-    pub files: &'a [String],
-    /// The ids of the requirements that the plan completes.
-    pub requirements: &'a [String],
-    /// The answers of people to questions during the plan.
-    pub answers: &'a [InboxAnswer],
-    /// How the work differs from the plan, one sentence each.
-    pub deviations: &'a [String],
-    /// The results of the check commands.
-    pub evidence: &'a [Evidence],
-    /// The duration as text, such as `3min`.
-    pub duration: &'a str,
-}
-
-/// Renders a plan's SUMMARY.md.
-pub fn render_summary(
-    header: &DocumentHeader<'_>,
-    plan: &FinishedPlan<'_>,
-) -> Result<Vec<u8>, EditError> {
-    let objective = one_line(plan.objective.lines().next().unwrap_or_default());
-    let mut text = format!(
-        "# Phase {} Plan {}: {} Summary\n\n**{objective}**\n\n## Performance\n\n\
-         - **Duration:** {}\n- **Tasks:** {}\n- **Files modified:** {}\n\n## Task Commits\n\n",
-        header.number,
-        plan.plan,
-        header.name,
-        plan.duration,
-        plan.tasks.len(),
-        plan.files.len(),
-    );
-    for (n, task) in plan.tasks.iter().enumerate() {
-        let commit = task.commit.as_deref().map_or("no change", short);
-        writeln!(text, "{}. **{}** - `{commit}`", n + 1, one_line(&task.name))
-            .expect("text can be extended");
-        for check in &task.checks {
-            writeln!(text, "   - passed: `{}`", one_line(check)).expect("text can be extended");
-        }
-    }
-    section(&mut text, "Files Created/Modified", plan.files, |file| format!("`{file}`"));
-    section(&mut text, "Decisions Made", plan.answers, |answer| {
-        format!("{}: **{}**", one_line(&answer.question), one_line(&answer.text))
-    });
-    evidence_table(&mut text, plan.evidence);
-    section(&mut text, "Deviations from Plan", plan.deviations, Clone::clone);
-    text.push_str("\n## Issues Encountered\n\nNone.\n");
-    with_keys(
-        &text,
-        json!({
-            "phase": header.dir,
-            "plan": plan.plan,
-            "requirements-completed": plan.requirements,
-            "key-files": { "modified": plan.files },
-            "duration": plan.duration,
-            "completed": header.today(),
-        }),
-    )
-}
-
-/// Adds the table of check commands, each with the tree on which it ran.
-fn evidence_table(text: &mut String, evidence: &[Evidence]) {
-    text.push_str("\n## Evidence\n\n");
-    if evidence.is_empty() {
-        return text.push_str("No command checks this plan.\n");
-    }
-    text.push_str("| Check | Exit | Tree | Output |\n|-------|------|------|--------|\n");
-    for one in evidence {
-        let (command, exit) = (cell(&one.command), one.exit.unwrap_or(-1));
-        let (tree, output) = (short(&one.tree), short(&one.output));
-        writeln!(text, "| `{command}` | {exit} | `{tree}` | `{output}` |")
-            .expect("text can be extended");
-    }
 }
 
 /// Escapes text for a table cell.

@@ -10,6 +10,7 @@ use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
 use crate::report::{Brief, HaltReason, Report, THROTTLED_MAX_MS};
 use crate::stage::Stage;
+use crate::worker::task_knowledge::add_new_texts;
 
 /// How long a worker may take to exit after its last report.
 const EXIT_GRACE_MS: u64 = 10_000;
@@ -170,10 +171,12 @@ fn update_from_report(state: &mut PhaseState, report: &Report, at: u64) {
                 *done = *task;
             }
         }
-        Report::PlanDone { plan, .. } => {
+        Report::PlanDone { plan, decisions, .. } => {
             state.deaths = 0;
             state.open_plans.remove(plan);
+            add_new_texts(&mut state.decisions, decisions);
         }
+        Report::Decisions { decisions } => add_new_texts(&mut state.decisions, decisions),
         Report::Blocked { plan, .. } => {
             state.open_plans.remove(plan);
         }
@@ -304,6 +307,7 @@ fn read_roadmap(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             stage: None,
             plans: (0, 0),
             open_plans: BTreeMap::new(),
+            decisions: Vec::new(),
             agents: 0,
             spent: Spending::default(),
             last_report: None,

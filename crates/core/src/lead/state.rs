@@ -37,6 +37,8 @@ pub struct PhaseState {
     pub plans: (usize, usize),
     /// The plans that are being carried out, each with its number of finished tasks and of all tasks.
     pub open_plans: BTreeMap<String, (usize, usize)>,
+    /// What agents decided in complete plans, each text once.
+    pub decisions: Vec<String>,
     /// How many agents the worker may run at a time; 0 before the worker is started.
     pub agents: usize,
     /// What the agents of the phase have used so far.

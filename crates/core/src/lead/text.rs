@@ -279,9 +279,10 @@ impl Report {
     /// Returns the report in a few words for people; `None` where another line says it.
     pub fn sentence(&self) -> Option<String> {
         Some(match self {
-            Self::Started { .. } | Self::Asked { .. } | Self::QuestionObsolete { .. } => {
-                return None;
-            }
+            Self::Started { .. }
+            | Self::Asked { .. }
+            | Self::QuestionObsolete { .. }
+            | Self::Decisions { .. } => return None,
             Self::Stage { to, artifact, .. } if artifact.is_empty() => {
                 format!("stage {}", to.name())
             }
@@ -293,8 +294,12 @@ impl Report {
                 format!("plan {plan} starts, {}", count(*tasks, "task"))
             }
             Self::TaskDone { plan, task, .. } => format!("plan {plan}: task {task} done"),
-            Self::PlanDone { plan, commit, .. } => {
-                format!("plan {plan} done, {}", short(commit))
+            Self::PlanDone { plan, commit, decisions, .. } => {
+                let decided = match decisions.len() {
+                    0 => String::new(),
+                    number => format!(", {}", count(number, "decision")),
+                };
+                format!("plan {plan} done, {}{decided}", short(commit))
             }
             Self::Blocked { plan, text, skipped } => {
                 let goes_on = if *skipped { "; other plans continue" } else { "" };

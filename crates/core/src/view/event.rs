@@ -80,6 +80,8 @@ event_kinds! {
     TaskDone = "task_done",
     /// A plan is done.
     PlanDone = "plan_done",
+    /// Agents reported what they decided or left for later.
+    Decided = "decided",
     /// A plan is blocked.
     PlanBlocked = "plan_blocked",
     /// A check was run on a commit.
@@ -314,6 +316,7 @@ fn report_kind(report: &Report) -> EventKind {
         Report::PlanStarted { .. } => EventKind::PlanStarted,
         Report::TaskDone { .. } => EventKind::TaskDone,
         Report::PlanDone { .. } => EventKind::PlanDone,
+        Report::Decisions { .. } => EventKind::Decided,
         Report::Blocked { .. } => EventKind::PlanBlocked,
         Report::Asked { .. } => EventKind::QuestionReported,
         Report::QuestionObsolete { .. } => EventKind::QuestionWithdrawn,
@@ -342,6 +345,7 @@ fn worker_kind(event: &worker::Event) -> EventKind {
         worker::Event::Decided { .. } => EventKind::QuestionAnswered,
         worker::Event::LeadSilent { .. } => EventKind::LeadSilent,
         worker::Event::CheckRan(_) => EventKind::CheckRan,
+        worker::Event::TaskReported(_) => EventKind::Decided,
         worker::Event::Reported(report) => report_kind(report),
     }
 }

@@ -44,6 +44,8 @@ pub struct PhaseView {
     pub open_plans: Vec<PlanView>,
     /// How many such plans are not in the list.
     pub open_plans_left_out: usize,
+    /// What agents decided in complete plans, each text once.
+    pub decisions: Vec<String>,
     /// The most agents that the worker may run at a time; 0 without a worker.
     pub agents: usize,
     /// What the agents of the phase have used.
@@ -132,6 +134,7 @@ impl PhaseView {
             plans: state.plans.1,
             open_plans,
             open_plans_left_out,
+            decisions: state.decisions.clone(),
             agents: if has_worker { state.agents } else { 0 },
             cost: CostView { spent: state.spent, ..CostView::default() },
             waits_for,

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::role::Role;
+use super::task_knowledge::TaskKnowledge;
 use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKey};
 use crate::report::{AgentSpending, Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Gates;
@@ -217,6 +218,8 @@ pub enum Input {
     },
     /// A check was run.
     CheckRan(Evidence),
+    /// The agent of a task has ended with a report.
+    TaskReported(TaskKnowledge),
     /// The engine noticed something that people should know.
     Noted {
         /// A sentence for people.
@@ -292,6 +295,8 @@ pub enum Event {
     /// A check was run.
     #[serde(rename = "proved")]
     CheckRan(Evidence),
+    /// The agent of a task has ended with a report. Recorded before the task is committed.
+    TaskReported(TaskKnowledge),
     /// A report to the lead.
     Reported(Report),
 }
@@ -418,6 +423,14 @@ pub enum Outcome {
     Committed {
         /// The commit; `None` when there was nothing to commit.
         commit: Option<String>,
+    },
+    /// A plan or the phase is closed.
+    Closed {
+        /// The closing commit; `None` when there was nothing to commit.
+        commit: Option<String>,
+        /// What agents decided in the plan or in the phase.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decisions: Vec<String>,
     },
     /// A plan checker or verifier has decided.
     Verdict {

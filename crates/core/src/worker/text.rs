@@ -30,6 +30,9 @@ impl Event {
             Self::LeadSilent { text } | Self::Stuck { text, .. } => text.clone(),
             Self::Sealed { .. } => return None,
             Self::CheckRan(evidence) => evidence.sentence(),
+            Self::TaskReported(report) => {
+                format!("plan {}, task {}: {}", report.plan, report.task, report.summary)
+            }
             Self::ActiveAgain { .. } => "the stuck work is active again".to_owned(),
             Self::Decided { choice, .. } => format!("a person decides: {choice}"),
             Self::Reported(Report::Started { pid }) => format!("worker {pid} is running"),
@@ -124,9 +127,11 @@ impl Outcome {
             Self::Verdict { verdict: Verdict::HumanNeeded { text } } => {
                 format!("a person must review: {text}")
             }
-            Self::Done | Self::Inspected { .. } | Self::Frozen { .. } | Self::Committed { .. } => {
-                return None;
-            }
+            Self::Done
+            | Self::Inspected { .. }
+            | Self::Frozen { .. }
+            | Self::Committed { .. }
+            | Self::Closed { .. } => return None,
         })
     }
 }

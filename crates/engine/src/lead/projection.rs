@@ -20,6 +20,7 @@ use mow_store::state::transition::{self, NextPhase};
 use mow_store::{dashboard, git_exclude, requirements};
 
 use super::merge::owns_root_files;
+use super::promoted_decisions::PromotedDecisions;
 use crate::EngineError;
 use crate::clock::{now_text, today};
 use crate::run_context::RunContext;
@@ -45,6 +46,7 @@ pub(super) struct PhaseRow {
     status: Status,
     attempt: u32,
     plans: (usize, usize),
+    decisions: Vec<String>,
     text: RowText,
 }
 
@@ -57,6 +59,7 @@ impl PhaseRow {
             status: phase.status,
             attempt: phase.attempt,
             plans: (phase.plans_done, phase.plans),
+            decisions: phase.decisions.clone(),
             text: row_text(phase),
         }
     }
@@ -68,11 +71,13 @@ pub(super) struct Projection {
     shown: BTreeMap<PhaseNumber, RowText>,
     /// Phases whose completion is written already.
     completed: BTreeSet<PhaseNumber>,
+    decisions: PromotedDecisions,
 }
 
 impl Projection {
     pub(super) fn new(ctx: Arc<RunContext>) -> Self {
-        Self { ctx, shown: BTreeMap::new(), completed: BTreeSet::new() }
+        let decisions = PromotedDecisions::default();
+        Self { ctx, shown: BTreeMap::new(), completed: BTreeSet::new(), decisions }
     }
 
     /// Writes the rows of some phases, if the target branch is checked out in the main root.
@@ -83,7 +88,10 @@ impl Projection {
             return Ok(());
         }
         self.load_written_rows(rows)?;
-        let is_new = |row: &&PhaseRow| self.shown.get(&row.number) != Some(&row.text);
+        let is_new = |row: &&PhaseRow| {
+            self.shown.get(&row.number) != Some(&row.text)
+                || !self.decisions.has_all(row.number, &row.decisions)
+        };
         let changed: Vec<_> = rows.iter().filter(is_new).collect();
         if changed.is_empty() {
             return Ok(());
@@ -91,6 +99,7 @@ impl Projection {
         self.write_changed(&changed)?;
         for row in changed {
             self.remember(row);
+            self.decisions.remember(row.number, &row.decisions);
         }
         Ok(())
     }
@@ -119,6 +128,10 @@ impl Projection {
                 RowText { status: written.status, worker: written.worker, plans: written.plans };
             if let Some(row) = row.filter(|row| row.text == shown) {
                 self.remember(row);
+                // The decisions of a merged phase were written together with its last row.
+                if row.status == Status::Merged {
+                    self.decisions.remember(row.number, &row.decisions);
+                }
             }
         }
         Ok(())
@@ -221,6 +234,7 @@ impl Projection {
         let (mut bytes, now) = (old.to_vec(), now_text());
         for row in changed {
             bytes = set_row(&bytes, row, &now);
+            bytes = self.decisions.add_new(&bytes, row.number, &row.decisions);
         }
         for row in changed.iter().filter(|row| self.completes(row)) {
             bytes = self.advance_position(&bytes, roadmap, row);

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::agent_sessions::executor_session;
 use super::agent_turn::{AgentReply, AgentTurn, ReplyCheck, TurnRequest};
+use super::knowledge::PhaseKnowledge;
 use super::phase_workspace::PhaseWorkspace;
 use super::plan_files::plan_file_name;
 use super::prompt::{path_if_exists, role_prompt};
@@ -182,12 +183,7 @@ impl<'a> AgentRoles<'a> {
             Err(outcome) => return Ok(Some(outcome)),
         };
         let report: TaskReport = reply.read()?;
-        for decision in &report.decisions {
-            workspace.note(&format!("plan {plan}, task {number}: decided: {decision}"));
-        }
-        for deferred in &report.deferred {
-            workspace.note(&format!("plan {plan}, task {number}: left for later: {deferred}"));
-        }
+        PhaseKnowledge::new(workspace).record(job.id, &report)?;
         let blocker = report.blocker.filter(|_| report.status == TaskStatus::Blocked);
         Ok(blocker.map(|text| Outcome::Blocked { text }))
     }

@@ -24,7 +24,7 @@ use crate::sealed_commits::{PARALLEL_KEY, SealedCommits};
 pub(super) struct ChangedFile {
     /// The path relative to the top of the repository.
     pub(super) path: String,
-    is_new: bool,
+    pub(super) is_new: bool,
     /// Whether the entry is a repository inside this one (mode 160000).
     is_repository: bool,
 }
@@ -205,7 +205,7 @@ impl<'a> ChangeReview<'a> {
     }
 
     /// Returns the commit that the first task of a plan began at.
-    fn plan_base(&self, id: &str) -> Result<String, EngineError> {
+    pub(super) fn plan_base(&self, id: &str) -> Result<String, EngineError> {
         let sealed = self.workspace.sealed_commits()?;
         let is_own = |commit: &String| {
             sealed.tasks.iter().any(|((plan, _), marked)| plan == id && marked == commit)

@@ -2,11 +2,12 @@
 
 use mow_core::worker::{Input, Outcome};
 use mow_store::phase_dirs;
-use mow_store::phase_documents::{self, FinishedPlan, FinishedTask};
+use mow_store::phase_documents::{self, FinishedChange, FinishedFile, FinishedPlan, FinishedTask};
 use mow_store::plan::Plan;
 
 use super::change_review::ChangeReview;
 use super::frozen_plans::FrozenPlans;
+use super::knowledge::PhaseKnowledge;
 use super::phase_commits::{CommitContents, PhaseCommits};
 use super::phase_documents::PhaseDocuments;
 use super::phase_survey::PhaseSurvey;
@@ -24,6 +25,7 @@ pub(super) struct PhaseCloser<'a> {
     guard: RepositoryGuard<'a>,
     review: ChangeReview<'a>,
     documents: PhaseDocuments<'a>,
+    knowledge: PhaseKnowledge<'a>,
     commits: PhaseCommits<'a>,
 }
 
@@ -34,6 +36,7 @@ impl<'a> PhaseCloser<'a> {
             guard: RepositoryGuard::new(workspace),
             review: ChangeReview::new(workspace),
             documents: PhaseDocuments::new(workspace),
+            knowledge: PhaseKnowledge::new(workspace),
             commits: PhaseCommits::new(workspace),
         }
     }
@@ -49,7 +52,8 @@ impl<'a> PhaseCloser<'a> {
     ) -> Result<Outcome, EngineError> {
         let (sealed, mark) = (self.workspace.sealed_commits()?, CommitMark::Plan(id.to_owned()));
         if let Some(commit) = sealed.plans.get(id) {
-            return Ok(Outcome::Committed { commit: Some(commit.clone()) });
+            let decisions = self.knowledge.of_plan(id)?.decisions;
+            return Ok(Outcome::Closed { commit: Some(commit.clone()), decisions });
         }
         if let Some(reason) = self.guard.branch_moved()? {
             return Ok(Outcome::Failed { reason });
@@ -74,11 +78,13 @@ impl<'a> PhaseCloser<'a> {
         let last = tasks.iter().rev().find_map(|task| task.commit.clone());
         self.documents.note_plan_complete(id, tasks.len(), last.as_deref(), &duration)?;
         failpoint::reach("plan.noted");
+        self.knowledge.write_documents()?;
         let subject = format!("docs({id}): complete plan");
         let contents = CommitContents::Documents;
         let commit = self.commits.commit(&subject, Some((&mark, effect)), contents)?;
         failpoint::reach("plan.committed");
-        Ok(Outcome::Committed { commit })
+        let decisions = self.knowledge.of_plan(id)?.decisions;
+        Ok(Outcome::Closed { commit, decisions })
     }
 
     /// Returns why a plan is incomplete although all its tasks are done.
@@ -115,13 +121,20 @@ impl<'a> PhaseCloser<'a> {
         }
         let commands: Vec<_> = tasks.iter().flat_map(|task| task.checks.clone()).collect();
         let evidence = workspace.trusted().newest_evidence(&commands);
+        let knowledge = self.knowledge.of_plan(id)?;
+        let artifacts = plan.must_haves.artifacts.iter();
+        let provides: Vec<_> = artifacts.filter_map(|one| one.provides.clone()).collect();
         let done = FinishedPlan {
             plan: plan.plan.as_deref().unwrap_or(id),
             objective: plan.objective.as_deref().unwrap_or(id),
+            results: &knowledge.summaries,
             tasks,
-            files,
+            files: &self.finished_files(id, files)?,
+            provides: &provides,
             requirements: &plan.requirements,
             answers: &answers,
+            decisions: &knowledge.decisions,
+            deferred: &knowledge.deferred,
             deviations: &deviations,
             evidence: &evidence,
             duration,
@@ -132,6 +145,22 @@ impl<'a> PhaseCloser<'a> {
         text.map_err(EngineError::from)
     }
 
+    /// Returns how a plan changed its files.
+    fn finished_files(&self, id: &str, files: &[String]) -> Result<Vec<FinishedFile>, EngineError> {
+        let changed = self.review.changed_since(&self.review.plan_base(id)?)?;
+        let is_new = |path: &str| changed.iter().any(|file| file.is_new && file.path == path);
+        let exists = |path: &str| self.workspace.worktree.join(path).symlink_metadata().is_ok();
+        let file = |path: &String| FinishedFile {
+            path: path.clone(),
+            change: match (exists(path), is_new(path)) {
+                (false, _) => FinishedChange::Deleted,
+                (true, true) => FinishedChange::Created,
+                (true, false) => FinishedChange::Modified,
+            },
+        };
+        Ok(files.iter().map(file).collect())
+    }
+
     /// Makes the last commit of the phase, which marks it as closed.
     pub(super) fn close_phase(&self, effect: u64) -> Result<Outcome, EngineError> {
         let workspace = self.workspace;
@@ -140,7 +169,8 @@ impl<'a> PhaseCloser<'a> {
             // An attempt that was halted right after this commit may have set another status.
             let before = workspace.git().commit_of(&format!("{head}^"))?.unwrap_or_default();
             self.documents.note_phase_complete(&before)?;
-            return Ok(Outcome::Committed { commit: Some(head) });
+            let decisions = self.knowledge.decisions()?;
+            return Ok(Outcome::Closed { commit: Some(head), decisions });
         }
         let reason = match self.guard.branch_moved()? {
             None => self.review.review_phase()?,
@@ -158,6 +188,6 @@ impl<'a> PhaseCloser<'a> {
         let commit =
             self.commits.commit(&subject, Some((&CommitMark::Closed, effect)), contents)?;
         failpoint::reach("phase.committed");
-        Ok(Outcome::Committed { commit })
+        Ok(Outcome::Closed { commit, decisions: self.knowledge.decisions()? })
     }
 }

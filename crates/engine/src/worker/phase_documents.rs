@@ -7,6 +7,7 @@ use mow_store::phase_documents::{self, CheckpointFacts};
 use mow_store::status::{self, NewStatus, PlanChange};
 use mow_store::{disk, phase_dirs};
 
+use super::knowledge::PhaseKnowledge;
 use super::phase_commits::{CommitContents, PhaseCommits};
 use super::phase_survey::PhaseSurvey;
 use super::phase_workspace::PhaseWorkspace;
@@ -69,7 +70,10 @@ impl<'a> PhaseDocuments<'a> {
 
     /// Changes STATUS.md, which is created if it does not exist. A change that cannot be made is
     /// skipped.
-    fn change_status(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), EngineError> {
+    pub(super) fn change_status(
+        &self,
+        change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<(), EngineError> {
         let path = self.workspace.document("STATUS");
         let new = self.new_status()?;
         disk::update(&self.workspace.project, &path, |old| {
@@ -177,6 +181,7 @@ impl<'a> PhaseDocuments<'a> {
         let file = format!("{}-CHECKPOINT.md", workspace.file_prefix());
         workspace.write_phase_file(&file, &text)?;
         failpoint::reach("checkpoint.written");
+        PhaseKnowledge::new(workspace).write_documents()?;
         let word = if status == "failed" { "failed" } else { "paused" };
         self.change_status(|old| status::set_field(old, "status", word).ok())?;
         failpoint::reach("checkpoint.noted");

@@ -4,6 +4,7 @@
 //! Holds no workflow. The types that run tasks, roles and checks borrow a [`PhaseWorkspace`].
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mow_core::money::Spending;
@@ -54,8 +55,9 @@ pub(super) struct PhaseWorkspace {
     activity: ActivityWriter,
 }
 
-/// Sends an input to the worker's event loop, which records it in the journal.
-pub(super) type WorkerChannel = Box<dyn Fn(Input) + Send + Sync>;
+/// Sends an input to the worker's event loop, which records it in the journal. The loop confirms
+/// the record if it is given a sender.
+pub(super) type WorkerChannel = Box<dyn Fn(Input, Option<SyncSender<()>>) + Send + Sync>;
 
 type ActivityCallback = Arc<dyn Fn(ActivityChange) + Send + Sync>;
 
@@ -120,8 +122,18 @@ impl PhaseWorkspace {
     /// Sends an input to the event loop while the effect is still running.
     pub(super) fn send(&self, input: Input) {
         if let Some(channel) = self.channel.get() {
-            channel(input);
+            channel(input, None);
         }
+    }
+
+    /// Sends an input to the event loop and waits until the journal has the record on disk.
+    pub(super) fn record(&self, input: Input) -> Result<(), EngineError> {
+        let Some(channel) = self.channel.get() else { return Ok(()) };
+        let (sender, receiver) = mpsc::sync_channel(1);
+        channel(input, Some(sender));
+        receiver.recv().map_err(|_| {
+            EngineError::refused("the worker ended before it wrote a record", "mow resume")
+        })
     }
 
     /// Records a note for people.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mow_core::report::Brief;
 use mow_core::seal::SealChain;
+use mow_core::worker::task_knowledge::TaskKnowledge;
 use mow_core::worker::{Event, Evidence};
 use mow_store::plan::Plan;
 
@@ -106,6 +107,13 @@ impl TrustedState {
         self.head = Some(commit.to_owned());
         if self.group.is_some() {
             self.group_commits.push(commit.to_owned());
+        }
+    }
+
+    /// Notes what the agent of a task of this attempt reported.
+    pub(super) fn note_knowledge(&mut self, knowledge: &TaskKnowledge) {
+        if let Some(own) = self.journals.get_mut(&self.own) {
+            own.knowledge.push(knowledge.clone());
         }
     }
 

@@ -34,7 +34,9 @@ enum Wakeup {
     /// An effect is stuck, or active again.
     Activity(u64, ActivityChange),
     /// A running effect has something to record.
-    Learned(Input),
+    ///
+    /// The sender is told when the record is on disk.
+    Learned(Input, Option<SyncSender<()>>),
 }
 
 pub(super) struct WorkerWorld {
@@ -56,6 +58,8 @@ pub(super) struct WorkerWorld {
     unacknowledged_since: Option<u64>,
     /// Whether the current silence of the lead has been noted.
     silence_noted: bool,
+    /// Who waits until the inputs of this batch are recorded.
+    receipts: Vec<SyncSender<()>>,
 }
 
 impl WorkerWorld {
@@ -79,7 +83,7 @@ impl WorkerWorld {
             },
         );
         let learned = sender.clone();
-        let channel = move |input| drop(learned.send(Wakeup::Learned(input)));
+        let channel = move |input, receipt| drop(learned.send(Wakeup::Learned(input, receipt)));
         workspace.channel.set(Box::new(channel)).ok();
         Self {
             workspace,
@@ -95,6 +99,7 @@ impl WorkerWorld {
             receiver,
             unacknowledged_since: None,
             silence_noted: false,
+            receipts: Vec::new(),
         }
     }
 
@@ -159,7 +164,10 @@ impl World<Worker> for WorkerWorld {
                 Wakeup::Activity(id, ActivityChange::Active) => {
                     inputs.push(Input::ActiveAgain { id });
                 }
-                Wakeup::Learned(input) => inputs.push(input),
+                Wakeup::Learned(input, receipt) => {
+                    inputs.push(input);
+                    self.receipts.extend(receipt);
+                }
                 Wakeup::InboxChanged => {}
             }
             next = self.receiver.try_recv().ok();
@@ -202,6 +210,10 @@ impl World<Worker> for WorkerWorld {
     }
 
     fn finish_batch(&mut self, worker: &Worker, _events: &[Event]) -> Result<bool, EngineError> {
+        for receipt in self.receipts.drain(..) {
+            // The effect that waits for it may have been given up.
+            receipt.send(()).ok();
+        }
         Ok(!worker.has_ended())
     }
 }

@@ -12,6 +12,7 @@ mod file_overlap;
 mod human_decisions;
 mod inbox;
 mod kills;
+mod knowledge;
 mod live_activity;
 mod look_ahead;
 mod lying_agents;

@@ -1,7 +1,6 @@
 //! Tests that the parsers of this crate understand the rendered documents.
 
 use super::*;
-use crate::compat::summary as summary_file;
 use crate::phase_files;
 
 pub(super) const HEADER: DocumentHeader<'_> = DocumentHeader {
@@ -12,7 +11,7 @@ pub(super) const HEADER: DocumentHeader<'_> = DocumentHeader {
     now: "2026-01-02T03:04:05.000Z",
 };
 
-fn evidence() -> Evidence {
+pub(super) fn evidence() -> Evidence {
     let hash = |digit: &str| digit.repeat(40);
     Evidence {
         commit: hash("c"),
@@ -25,35 +24,6 @@ fn evidence() -> Evidence {
         fresh: false,
         seal: String::new(),
     }
-}
-
-#[test]
-fn a_summary_names_commits_files_and_checks() {
-    let tasks = [FinishedTask {
-        name: "Build: the \"index\"".to_owned(),
-        commit: Some("0123456789abcdef".to_owned()),
-        checks: vec!["sh test.sh".to_owned()],
-    }];
-    let plan = FinishedPlan {
-        plan: "01",
-        objective: "Index all words",
-        tasks: &tasks,
-        files: &["src/index.rs".to_owned()],
-        requirements: &["SRCH-01".to_owned()],
-        answers: &[],
-        deviations: &["`extra` is not among files_modified".to_owned()],
-        evidence: &[evidence()],
-        duration: "3min",
-    };
-    let bytes = render_summary(&HEADER, &plan).unwrap();
-    let text = String::from_utf8(bytes.clone()).unwrap();
-    for wanted in ["phase: 03-search", "`01234567`", "passed: `sh test.sh`", "- `src/index.rs`"] {
-        assert!(text.contains(wanted), "{wanted}: {text}");
-    }
-    assert!(text.contains("| `sh a.sh \\| wc` | 0 | `dddddddd` | `ffffffff` |"), "{text}");
-    assert!(text.contains("## Deviations from Plan\n\n- `extra`"), "{text}");
-    let read = summary_file::parse(&bytes);
-    assert!(format!("{read:?}").contains("SRCH-01"), "{read:?}");
 }
 
 #[test]

@@ -54,6 +54,23 @@ pub fn add_decision(bytes: &[u8], decision: &str) -> Option<Vec<u8>> {
     Some(apply(bytes, add_item(&text, &section, decision)))
 }
 
+/// Adds the decisions of a phase that the document does not have yet, and the section if needed.
+pub fn add_new_decisions(bytes: &[u8], phase: &str, decisions: &[String]) -> Vec<u8> {
+    decisions.iter().fold(bytes.to_vec(), |bytes, decision| {
+        let item = render_decision(Some(phase), decision, None);
+        let line = format!("- {}", escape_comment_start(&one_line(&item)));
+        if String::from_utf8_lossy(&bytes).lines().any(|known| known.trim() == line) {
+            return bytes;
+        }
+        add_decision(&bytes, &item).unwrap_or_else(|| {
+            let ending = Text::new(&bytes).line_ending();
+            let gap = if bytes.is_empty() || bytes.ends_with(b"\n") { "" } else { ending };
+            let section = format!("{gap}{ending}## Decisions{ending}{ending}{line}{ending}");
+            [&bytes[..], section.as_bytes()].concat()
+        })
+    })
+}
+
 /// Renders a decision as the text of a list item.
 pub fn render_decision(phase: Option<&str>, summary: &str, rationale: Option<&str>) -> String {
     let why = rationale.map_or(String::new(), |why| format!(" — {}", one_line(why)));

@@ -1,5 +1,6 @@
 //! Tests that adding to a list changes nothing else.
 
+use super::add_new_decisions;
 use super::{add_blocker, add_decision, render_decision, resolve_blocker};
 
 fn check(before: &str, blocker: &str, after: &str) {
@@ -84,4 +85,15 @@ fn resolved_blockers_are_removed_with_all_their_lines() {
     check("## Blockers\n- api", "api", "## Blockers\nNone", 1);
     check(&file("- a.*b\n- axb\n"), "a.*b", &file("- axb\n"), 1);
     assert_eq!(resolve_blocker(b"# S\n", "api"), None);
+}
+
+#[test]
+fn new_decisions_are_added_once_and_make_their_section() {
+    let decisions = ["Use <!-- no".to_owned(), "Lower case".to_owned()];
+    let added = add_new_decisions(b"# State\n", "3", &decisions);
+    let text = "# State\n\n## Decisions\n\n- [Phase 3]: Use &lt;!-- no\n- [Phase 3]: Lower case\n";
+    assert_eq!(String::from_utf8(added.clone()).unwrap(), text);
+    assert_eq!(add_new_decisions(&added, "3", &decisions), added);
+    let other = String::from_utf8(add_new_decisions(&added, "4", &decisions[1..])).unwrap();
+    assert_eq!(other, format!("{text}- [Phase 4]: Lower case\n"));
 }

@@ -5,7 +5,7 @@ say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 words() {
     say '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}'
 }
-sown='```json\n{\"status\":\"done\",\"summary\":\"Sown.\"}\n```'
+sown='```json\n{\"status\":\"done\",\"summary\":\"Sown.\",\"decisions\":[\"Rows: they are dense\"],\"deferred\":[\"The gate is open\"]}\n```'
 good='```json\n{\"verdict\":\"passed\",\"issues\":[]}\n```'
 
 may() {

@@ -1,0 +1,105 @@
+//! Tests that nothing is lost that agents decide or leave for later.
+
+use mow_testkit::planned_project::{ALL, PlannedProject, phase, plan, task};
+use serde_json::{Value, json};
+
+use super::{one_task_phase, project, project_with_config};
+
+const DIR: &str = ".planning/phases/01-field-1";
+
+/// An agent without a model, which speaks the Agent Client Protocol. It writes the file of its task
+/// and reports decisions and deferred items. Task 2 decides again what task 1 decided.
+const AGENT: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+while read -r line; do
+    id=$(printf '%s\n' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+    case $line in
+    *'"method":"initialize"'*)
+        say '"id":'"$id"',"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}' ;;
+    *'"method":"session/new"'*) say '"id":'"$id"',"result":{"sessionId":"s"}' ;;
+    *'"method":"session/resume"'*) say '"id":'"$id"',"result":{}' ;;
+    *'"method":"session/prompt"'*)
+        n=1
+        case $line in *'task: 2'*) n=2 ;; esac
+        echo grown >> "src/crop/$n"
+        report='{\"status\":\"done\",\"summary\":\"Sowed field '$n'. It rained.\",\"decisions\":[\"Rows: they are dense\",\"Depth '$n': the soil is dry\"],\"deferred\":[\"Gate '$n' is open\"]}'
+        say '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"```json\n'"$report"'\n```"}}}'
+        say '"id":'"$id"',"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5}}' ;;
+    esac
+done
+"#;
+
+fn project_with_agent() -> PlannedProject {
+    let config = "\"agents\": {\"stub\": {\"protocol\": \"acp\", \"command\": \"sh\", \
+        \"args\": [\"../../.git/agent\"]}}, \"roles\": {\"executor\": {\"agent\": \"stub\"}}";
+    let tasks = ["1", "2"].map(|n| task("").check(&format!("test -s src/crop/{n}")));
+    let phase = phase("1", &[]).with(plan(tasks.to_vec()).changes(&["src/crop/1", "src/crop/2"]));
+    let project = project_with_config(config, &[phase]);
+    project.write("src/crop/README", "Crops\n");
+    project.write(".gitignore", "dashboard-*\n");
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "-q", "-m", "Field"]);
+    // Git does not report changes below `.git`.
+    project.write(".git/agent", AGENT);
+    project
+}
+
+fn json_of(project: &PlannedProject, arguments: &[&str]) -> Value {
+    project.run(arguments).json()
+}
+
+/// Returns how often a text occurs.
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+#[test]
+fn decisions_and_deferred_items_survive_the_death_of_the_worker() {
+    let project = project_with_agent();
+    let mark = project.sandbox.outer_dir().join("died");
+    let call = project.call(&ALL).env("MOW_FAILPOINT", "task.committed@worker");
+    let ran = call.env("MOW_FAILPOINT_MARK", &mark).run();
+    assert!(ran.status.success(), "{}", project.transcript_with_logs(&ran));
+    assert!(!project.records("01-2.ndjson").is_empty(), "the worker died, so there are two");
+    project.assert_consistent();
+
+    let summary = format!("{DIR}/01-01-SUMMARY.md");
+    let checked = ["frontmatter", "validate", &summary, "--schema", "summary"];
+    assert_eq!(json_of(&project, &checked)["valid"], true, "{}", project.text(&summary));
+    let extract = json_of(&project, &["summary-extract", &summary]);
+    assert_eq!(extract["one_liner"], "Sowed field 1. Sowed field 2.");
+    assert_eq!(
+        extract["decisions"],
+        json!([
+            { "summary": "Rows", "rationale": "they are dense" },
+            { "summary": "Depth 1", "rationale": "the soil is dry" },
+            { "summary": "Depth 2", "rationale": "the soil is dry" },
+        ])
+    );
+    assert_eq!(extract["key_files"]["created"], json!(["src/crop/1", "src/crop/2"]));
+    let verified = json_of(&project, &["verify-summary", &summary]);
+    assert_eq!(verified["passed"], true, "{verified}");
+
+    let status = project.text(&format!("{DIR}/01-STATUS.md"));
+    let state = project.text(".planning/STATE.md");
+    let deferred = project.text(&format!("{DIR}/deferred-items.md"));
+    for decision in ["Rows: they are dense", "Depth 1: the", "Depth 2: the"] {
+        assert_eq!(count(&status, &format!("- Plan 01-01: {decision}")), 1, "{status}");
+        assert_eq!(count(&state, &format!("- [Phase 1]: {decision}")), 1, "{state}");
+    }
+    for item in ["- Gate 1 is open\n", "- Gate 2 is open\n"] {
+        assert_eq!(count(&deferred, item), 1, "{deferred}");
+    }
+    // All of it is committed.
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn the_summary_of_a_plan_without_agent_is_valid_too() {
+    let project = project(&[one_task_phase("1", &[], "true")]);
+    project.run_all();
+    let summary = format!("{DIR}/01-01-SUMMARY.md");
+    let checked = ["frontmatter", "validate", &summary, "--schema", "summary"];
+    assert_eq!(json_of(&project, &checked)["valid"], true, "{}", project.text(&summary));
+    assert_eq!(json_of(&project, &["verify-summary", &summary])["passed"], true);
+}
