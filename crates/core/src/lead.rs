@@ -7,6 +7,7 @@
 mod apply;
 mod audit;
 mod caller;
+mod close;
 mod command;
 mod conflicted_file;
 mod decide;
@@ -202,6 +203,8 @@ pub struct Lead {
     pub effects: EffectsInFlight,
     /// What the agents of all phases have used so far.
     pub spent: Spending,
+    /// Whether a person closed the run: it is over, whatever its phases are.
+    pub closed: bool,
     /// The number of the last command that was read.
     pub commands_through: Option<u64>,
     /// Lists derived from the phases, for the scheduler.
@@ -262,6 +265,9 @@ impl Lead {
 
     /// Returns the status of the run.
     pub fn status(&self) -> RunStatus {
+        if self.closed {
+            return RunStatus::Done;
+        }
         // A person has to decide about a stuck worker, so it does not count as activity.
         let is_active = self.index.live.iter().any(|phase| !self.is_stuck(*phase));
         if is_active || !self.effects.open.is_empty() || schedule::has_next(self) {

@@ -80,6 +80,8 @@ pub struct RunView {
     pub status: RunStatus,
     /// Whether the run is done; a run that has not read the roadmap yet is not.
     pub is_over: bool,
+    /// Whether a person closed the run; its phases need not be merged.
+    pub is_closed: bool,
     /// How many phases there are, by status.
     pub counts: RunCounts,
     /// What the agents of the run have used, and the budget.
@@ -166,7 +168,8 @@ impl RunView {
             }),
             scope: lead.scope,
             status,
-            is_over: !lead.phases.is_empty() && status == RunStatus::Done,
+            is_over: lead.closed || !lead.phases.is_empty() && status == RunStatus::Done,
+            is_closed: lead.closed,
             counts,
             cost: CostView { spent: lead.spent, budget: lead.settings.budget },
             hold: lead.starts.hold,

@@ -10,6 +10,7 @@
 
 mod answer;
 mod caller;
+mod close;
 mod merge;
 mod queue;
 mod refusal;
@@ -32,6 +33,7 @@ use crate::lead::lead_lock_path;
 
 pub use answer::{AnswerRequest, PersonAnswer, TakeBackRequest};
 pub use caller::{AgentMark, AgentPolicy, Caller, Interface};
+pub use close::{CloseReceipt, CloseRequest};
 pub use merge::{MergeReceipt, MergeRequest, UnfinishedReason};
 pub use refusal::Refusal;
 pub use rescue::{NotAppliedReason, RescueEntry, RestoreReceipt, RestoreRequest, list_rescues};

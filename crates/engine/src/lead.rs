@@ -6,6 +6,7 @@
 //! [`LeadSession::open`] and [`LeadSession::run`].
 
 mod branch_catch_up;
+mod closing;
 mod completion_proof;
 mod conflict_resolver;
 mod dashboard_feed;
@@ -49,6 +50,7 @@ use crate::run_context::{self, RunContext};
 use world::LeadWorld;
 
 pub use branch_catch_up::{StaleBranch, catch_up_branch};
+pub use closing::close_run;
 pub use look_ahead_files::is_look_ahead_file;
 pub use manual_merge::{ManualMerge, ManualMergeOutcome, ManualMergeResult, merge_manually};
 pub use phase_selection::{PhaseChoice, PhaseSelection, exclude_done_phases, select_phases};
@@ -65,6 +67,8 @@ pub struct LeadSession {
     clock: Clock,
     selection: PhaseSelection,
     begin: Vec<Input>,
+    /// How the run is closed at the end; `None` for a session that runs phases.
+    closing: Option<closing::Closing>,
     _lock: Lock,
 }
 
@@ -87,12 +91,20 @@ pub struct RunOptions<'a> {
 impl LeadSession {
     /// Takes the lock of the project, then loads the unfinished run or begins a new one.
     pub fn open(options: RunOptions<'_>) -> Result<Self, EngineError> {
+        Self::open_chosen(options, unfinished_run)
+    }
+
+    /// Takes the lock, then loads the run that `choose` returns or begins a new one.
+    fn open_chosen(
+        options: RunOptions<'_>,
+        choose: impl Fn(&Project) -> Result<Option<(String, Lead)>, EngineError>,
+    ) -> Result<Self, EngineError> {
         let project = options.project.in_main_worktree()?;
         let lock = acquire_lead_lock(&project)?;
         failpoint::set_role(failpoint::ProcessRole::Lead);
         failpoint::reach("lead.locked");
         let config = run_context::config(&project)?;
-        let (run, lead) = match unfinished_run(&project)? {
+        let (run, lead) = match choose(&project)? {
             Some((run, lead)) => {
                 refuse_other_target(&run, &lead, options.target.as_deref())?;
                 (run, lead)
@@ -115,7 +127,8 @@ impl LeadSession {
         begin.push(Input::LeadStarted { settings });
         clear_auto_advance(&project, &config)?;
         failpoint::reach("lead.opened");
-        Ok(Self { ctx, lead, journal, clock, selection: options.selection, begin, _lock: lock })
+        let (selection, closing) = (options.selection, None);
+        Ok(Self { ctx, lead, journal, clock, selection, begin, closing, _lock: lock })
     }
 
     /// Returns the name of the run.
@@ -130,10 +143,11 @@ impl LeadSession {
 
     /// Runs until only a person can move the run on; with `stay`, until all phases are merged.
     pub fn run(self, observer: &mut dyn RunObserver, stay: bool) -> Result<Lead, EngineError> {
-        let Self { ctx, mut lead, journal, clock, selection, begin, _lock } = self;
+        let Self { ctx, mut lead, journal, clock, selection, begin, closing, _lock } = self;
         let mut world = LeadWorld::new(ctx, journal, selection, begin, observer)?;
         world.clock = clock;
         world.stay = stay;
+        world.closing = closing;
         world.resume(&lead)?;
         // If somebody removed the run directory, the first failed write reports that instead.
         drive(&mut lead, &mut world).map_err(|error| world.removed_error().unwrap_or(error))?;

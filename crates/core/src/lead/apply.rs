@@ -103,6 +103,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
             lead.starts.set_breaker(*open);
         }
         Event::Held { hold } => lead.starts.hold = *hold,
+        Event::Closed { .. } => lead.closed = true,
     }
 }
 

@@ -54,6 +54,7 @@ pub(super) fn decide(lead: &Lead, input: &Input, _now: u64) -> Decision<Event, (
         Input::Finished { id, outcome } => builder.finish(*id, outcome),
         Input::Command { seq, command, origin } => builder.on_command(*seq, command, origin),
         Input::Hold(hold) => builder.hold(*hold),
+        Input::Close { by } => builder.close_run(by),
         Input::Announced { text } => builder.events.push(Event::Announced { text: text.clone() }),
         Input::Noted { phase, text } => builder.note(*phase, text),
         Input::Spent { phase, spent } => builder.count_lead_spending(*phase, spent),

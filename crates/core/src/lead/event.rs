@@ -141,6 +141,11 @@ pub enum Input {
     },
     /// Starts are forbidden or allowed.
     Hold(Hold),
+    /// A person closes the run, even if some phases are not merged.
+    Close {
+        /// Who closes it.
+        by: Caller,
+    },
     /// The lead did something that people should know.
     Announced {
         /// A sentence for people.
@@ -310,6 +315,14 @@ pub enum Event {
     Breaker {
         /// Whether the breaker is open now.
         open: bool,
+    },
+    /// A person closed the run: nothing starts, merges or asks any more.
+    #[serde(rename = "run_closed")]
+    Closed {
+        /// Who closed it.
+        by: Caller,
+        /// The phases that are neither merged nor cancelled.
+        open: Vec<PhaseNumber>,
     },
     /// Starts were forbidden or allowed.
     Held {

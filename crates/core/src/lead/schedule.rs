@@ -115,6 +115,9 @@ pub(super) fn has_next(lead: &Lead) -> bool {
 }
 
 fn next(lead: &Lead, now: u64) -> Option<ScheduledStep> {
+    if lead.closed {
+        return None;
+    }
     if let Some((due, phase)) = lead.index.kill_times.first()
         && *due <= now
     {

@@ -75,6 +75,10 @@ impl Event {
             Self::Asked { item } => format!("question {}: {}", item.id, item.ask.question),
             Self::Answered { item, text } => format!("question {item} is answered: {text}"),
             Self::Withdrawn { item } => format!("question {item} is withdrawn"),
+            Self::Closed { open, .. } if open.is_empty() => "a person closes the run".to_owned(),
+            Self::Closed { open, .. } => {
+                format!("a person closes the run; not merged: {}", list(open))
+            }
             Self::Commanded { command, effect, .. } => {
                 format!("command: {} ({effect})", command.sentence())
             }

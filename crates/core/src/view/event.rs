@@ -118,6 +118,8 @@ event_kinds! {
     BreakerClosed = "breaker_closed",
     /// Starts were forbidden or allowed.
     Hold = "hold",
+    /// A person closed the run.
+    RunClosed = "run_closed",
     /// A record that this version cannot read.
     Unreadable = "unreadable",
 }
@@ -278,7 +280,7 @@ impl EventFold {
 
     /// Returns whether the run is done.
     pub fn is_over(&self) -> bool {
-        !self.lead.phases.is_empty() && self.lead.status() == RunStatus::Done
+        self.lead.closed || !self.lead.phases.is_empty() && self.lead.status() == RunStatus::Done
     }
 }
 
@@ -305,6 +307,7 @@ fn kind(event: &Event) -> EventKind {
         Event::Breaker { open: true } => EventKind::BreakerOpened,
         Event::Breaker { open: false } => EventKind::BreakerClosed,
         Event::Held { .. } => EventKind::Hold,
+        Event::Closed { .. } => EventKind::RunClosed,
     }
 }
 

@@ -15,6 +15,7 @@ use mow_core::phase::PhaseNumber;
 use mow_store::journal::{Journal, JournalReader};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::closing::Closing;
 use super::effects::EffectRunner;
 use super::merge_preview::MergePreview;
 use super::notify::Notifier;
@@ -44,6 +45,8 @@ pub(super) struct LeadWorld<'a> {
     observer: &'a mut dyn RunObserver,
     /// Whether to keep running when only a person can move the run on.
     pub(super) stay: bool,
+    /// How to close the run when nothing can move any more; `None` for a usual lead.
+    pub(super) closing: Option<Closing>,
     pub(super) clock: Clock,
     flag: WakeFlag,
     _file_watch: FileWatch,
@@ -92,6 +95,7 @@ impl<'a> LeadWorld<'a> {
             begin,
             observer,
             stay: false,
+            closing: None,
             clock: Clock::default(),
             flag: WakeFlag::default(),
             _file_watch: FileWatch::default(),
@@ -133,7 +137,10 @@ impl<'a> LeadWorld<'a> {
             .name("mow-signals".to_owned())
             .spawn(listen)
             .map_err(EngineError::io("start a thread"))?;
-        self.projection.start_run(lead)?;
+        // A run that was done has written its planning files; people have changed them since.
+        if !self.closing.as_ref().is_some_and(|closing| closing.was_done) {
+            self.projection.start_run(lead)?;
+        }
         self.resumed_at = self.clock.now();
         let config = self.ctx.config()?;
         let stopped_max =
@@ -214,6 +221,11 @@ impl<'a> LeadWorld<'a> {
         seen: Option<(SystemTime, u64)>,
         inputs: &mut Vec<Input>,
     ) {
+        if self.closing.is_some() {
+            // The phases of a run that is being closed stay as they are.
+            (self.roadmap_seen, self.is_first_read) = (seen, false);
+            return;
+        }
         let (project, plans) = (&self.ctx.project, &mut self.plans);
         let (scope, phases) = match phase_selection::reread(project, lead, &self.selection, plans) {
             Ok(read) => read,
@@ -377,7 +389,7 @@ impl World<Lead> for LeadWorld<'_> {
         if self.is_first_read || !self.begin.is_empty() {
             return Ok(true);
         }
-        Ok(match lead.status() {
+        let goes_on = match lead.status() {
             RunStatus::Moving => true,
             RunStatus::Done => false,
             RunStatus::Waiting | RunStatus::Failed => {
@@ -385,6 +397,12 @@ impl World<Lead> for LeadWorld<'_> {
                 let is_new = self.clock.now() < self.resumed_at + STUCK_GRACE_MS;
                 (self.stay || is_new && lead.live().next().is_some()) && self.interrupts == 0
             }
-        })
+        };
+        if goes_on {
+            return Ok(true);
+        }
+        let close = self.closing.take().and_then(|closing| closing.input(&self.ctx, lead));
+        self.begin.extend(close);
+        Ok(!self.begin.is_empty())
     }
 }

@@ -14,7 +14,12 @@ use crate::terminal::{BOLD, CYAN, GREEN, RED, YELLOW, fit_line, styled, toned, w
 use crate::wire::ps::PsJson;
 
 pub(super) fn run(context: &Context) -> Result<Output, Failure> {
-    let view = Run::load(context, None)?.full_view()?;
+    let mut view = Run::load(context, None)?.full_view()?;
+    if view.is_closed {
+        // Nothing of a closed run is active; `mow log` has its history.
+        view.phases.clear();
+        (view.phases_left_out, view.refusal) = (0, None);
+    }
     if context.wants_json() {
         return Ok(Output::pretty_json(PsJson::of(&view)));
     }
@@ -22,6 +27,12 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
 }
 
 fn render(run: &RunView) -> String {
+    if run.is_closed {
+        let (run, progress) = (&run.run, run.progress());
+        return format!(
+            "No run is active. Run {run} is closed: {progress}. `mow log` shows what it did.\n"
+        );
+    }
     let mut text = headline(run);
     let name_width = run.phases.iter().map(|phase| phase.name.chars().count()).max().unwrap_or(0);
     for phase in &run.phases {

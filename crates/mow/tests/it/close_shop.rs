@@ -5,7 +5,7 @@ use std::fs;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::json;
 
-use crate::run_fixture::{json_of, planned, run_all};
+use crate::run_fixture::{journal, json_of, planned, run_all};
 use crate::today;
 
 fn project_with_complete_run() -> Sandbox {
@@ -15,12 +15,21 @@ fn project_with_complete_run() -> Sandbox {
     project
 }
 
+/// Asserts that no phase and no question of the run is shown any more, and no next step.
+fn assert_nothing_is_active(project: &Sandbox) {
+    let ps = json_of(project, &["ps"]);
+    assert_eq!((&ps["phases"], &ps["questions"]), (&json!([]), &json!([])), "{ps}");
+    assert_eq!((&ps["over"], &ps["next"]), (&json!(true), &json!(null)), "{ps}");
+    assert_eq!(json_of(project, &["inbox"])["questions"], json!([]));
+}
+
 #[test]
 fn a_run_is_closed_and_each_deferred_idea_becomes_one_todo() {
     let project = project_with_complete_run();
     project.call(["close-shop"]).run().refuses("nothing was closed");
     let team = ["team-update", "--action", "start", "--team-name", "crew"];
     let _ = project.call(team).run().stdout_on_success();
+    project.write(".planning/chat-logs/phase-01-to-phase-02.ndjson", "{}\n");
     let closed = json_of(&project, &["close-shop", "--yes"]);
     let file = |n: u32| format!(".planning/todos/pending/{}-idea-{n}-later-maybe.md", today());
     assert_eq!(
@@ -44,6 +53,10 @@ fn a_run_is_closed_and_each_deferred_idea_becomes_one_todo() {
     let _ = project.call(["todo", "complete", &name(2)]).run().stdout_on_success();
     let again = json_of(&project, &["close-shop", "--yes"]);
     assert_eq!((&again["todos"], &again["team_stopped"]), (&json!([]), &json!(false)));
+    assert_nothing_is_active(&project);
+    let state = project.text(".planning/STATE.md");
+    assert!(state.contains("closed: 2 of 2 phases merged\n"), "{state}");
+    assert!(!project.root().join(".planning/chat-logs/phase-01-to-phase-02.ndjson").exists());
     let pending = fs::read_dir(project.root().join(".planning/todos/pending")).unwrap();
     assert_eq!(pending.count(), 0);
 }
@@ -72,6 +85,16 @@ fn unmerged_phases_are_named() {
     project.call(["close-shop", "--yes"]).run().refuses("not merged: 1 (failed)");
     let closed = json_of(&project, &["close-shop", "--yes", "--force"]);
     assert_eq!(closed["open"], json!(["1"]));
+    let kept = &closed["kept"][0];
+    assert_eq!((&kept["phase"], &kept["branch"]), (&json!("1"), &json!("phase-01")), "{closed}");
+    assert!(kept["worktree"].as_str().unwrap().ends_with(".worktrees/p01"), "{closed}");
     let claims = project.call(["worktree", "status"]).run().json();
     assert_eq!(claims, json!([]), "claims are released");
+    assert_nothing_is_active(&project);
+    assert_eq!(project.git(".", &["rev-parse", "--verify", "-q", "phase-01"]).trim().len(), 40);
+    let journal = fs::read_to_string(journal(&project)).unwrap();
+    assert!(journal.contains("\"event\":\"withdrawn\"") && journal.contains("run_closed"));
+    // The next run is a new one.
+    assert_eq!(run_all(&project).status.code(), Some(1));
+    assert_eq!(fs::read_dir(project.root().join(".git/mow/runs")).unwrap().count(), 2);
 }

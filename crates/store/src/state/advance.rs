@@ -173,6 +173,26 @@ pub fn record_session(bytes: &[u8], end: SessionEnd<'_>) -> (Vec<u8>, Vec<&'stat
     (bytes, updated)
 }
 
+/// Writes the end of a session; adds the section to a document that has no field for it.
+pub fn write_session_end(bytes: &[u8], end: SessionEnd<'_>) -> Vec<u8> {
+    let (written, updated) = record_session(bytes, end);
+    let text = Text::new(bytes);
+    if !updated.is_empty() || section(&text, SESSION).is_some() {
+        return written;
+    }
+    let ending = text.line_ending();
+    let gap = if bytes.is_empty() || bytes.ends_with(b"\n") { "" } else { ending };
+    let lines = [
+        "## Session Continuity",
+        "",
+        &format!("Last session: {}", end.now),
+        &format!("Stopped at: {}", end.stopped_at.unwrap_or("None")),
+        &format!("Resume file: {}", end.resume_file.unwrap_or("None")),
+        "",
+    ];
+    [bytes, gap.as_bytes(), ending.as_bytes(), lines.join(ending).as_bytes()].concat()
+}
+
 /// Sets a field in the session section, or else the first field of that name anywhere.
 fn set_in_session(bytes: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let text = Text::new(bytes);

@@ -1,4 +1,6 @@
-//! Saves the deferred ideas of phase discussions as todos, each only once.
+//! Saves the deferred ideas of phases as todos, each only once.
+//!
+//! People and agents leave them in CONTEXT.md, STATUS.md, the summaries and `deferred-items.md`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +9,8 @@ use mow_core::slug::slug;
 use mow_core::view::RunView;
 use mow_engine::run_context::RunContext;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::phase_dirs::{self, PhaseFileKind};
+use mow_store::phase_dirs::{self, PhaseDir, PhaseFileKind};
+use mow_store::phase_documents::deferred_items;
 use mow_store::phase_files::parse_context;
 use mow_store::todo::{self, TodoFolder};
 use serde::Serialize;
@@ -21,7 +24,7 @@ const SLUG_MAX: usize = 50;
 /// The maximum length of a title, in characters; the todo contains the whole idea.
 const TITLE_MAX: usize = 100;
 
-/// An idea from the section `Deferred Ideas` of a CONTEXT.md.
+/// An idea that was left for later in a phase.
 pub(super) struct DeferredIdea {
     phase: PhaseNumber,
     phase_name: String,
@@ -56,19 +59,33 @@ pub(super) fn collect_new(run: &Run, view: &RunView) -> Result<Vec<DeferredIdea>
     Ok(ideas)
 }
 
-/// Reads the deferred ideas of a phase: from the main root, or else from the worktree of the phase.
+/// Reads the deferred ideas of a phase, in the main root and in the worktree of the phase.
 fn deferred_ideas(run: &Run, number: PhaseNumber) -> Result<Vec<String>, Failure> {
     let ctx = RunContext::new(&run.project, run.dir.run(), std::path::Path::new(""))?;
     let worktree = ctx.worktree(&number)?.path;
+    let mut ideas = Vec::new();
     for planning in [run.project.planning.clone(), ctx.planning_in(&worktree)] {
-        let Some(dir) = phase_dirs::find(&planning, &number.to_string()) else { continue };
-        let Some(file) = dir.files_of(PhaseFileKind::Context).next().map(str::to_owned) else {
-            continue;
-        };
-        let bytes = disk::read(&dir.path.join(file))?.unwrap_or_default();
-        return Ok(parse_context(&bytes).deferred);
+        if let Some(dir) = phase_dirs::find(&planning, &number.to_string()) {
+            ideas.extend(ideas_in(&dir, number)?);
+        }
     }
-    Ok(Vec::new())
+    Ok(ideas)
+}
+
+/// Reads the deferred ideas in the documents of a phase.
+fn ideas_in(dir: &PhaseDir, number: PhaseNumber) -> Result<Vec<String>, Failure> {
+    let load = |file: &str| Ok::<_, Failure>(disk::read(&dir.path.join(file))?.unwrap_or_default());
+    let mut ideas = Vec::new();
+    for file in dir.files_of(PhaseFileKind::Context) {
+        ideas.extend(parse_context(&load(file)?).deferred);
+    }
+    ideas.extend(deferred_items::parse(&load(deferred_items::FILE)?));
+    let status = format!("{}-STATUS.md", number.padded());
+    let summaries = dir.files_of(PhaseFileKind::Summary).map(str::to_owned);
+    for file in summaries.chain([status]) {
+        ideas.extend(deferred_items::parse_sections(&load(&file)?));
+    }
+    Ok(ideas)
 }
 
 /// Returns the first line of an idea without Markdown emphasis, at most [`TITLE_MAX`] characters.
@@ -98,8 +115,7 @@ pub(super) fn save_as_todos(
         let file = names.into_iter().find(|name| !dir.join(name).exists());
         let file = file.expect("some number is free");
         let DeferredIdea { phase, phase_name, title, text } = idea;
-        let problem =
-            format!("Deferred in the discussion of phase {phase} ({phase_name}):\n\n{text}");
+        let problem = format!("Deferred in phase {phase} ({phase_name}):\n\n{text}");
         writer.replace(&dir.join(&file), &todo::render(title, &today(), &problem)?)?;
         let (title, phase) = (title.clone(), phase.to_string());
         created.push(CreatedTodo {

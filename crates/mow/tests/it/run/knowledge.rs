@@ -1,6 +1,6 @@
 //! Tests that nothing is lost that agents decide or leave for later.
 
-use mow_testkit::planned_project::{ALL, PlannedProject, phase, plan, task};
+use mow_testkit::planned_project::{ALL, PlannedProject, phase, plan, processes_of_run, task};
 use serde_json::{Value, json};
 
 use super::{one_task_phase, project, project_with_config};
@@ -92,6 +92,12 @@ fn decisions_and_deferred_items_survive_the_death_of_the_worker() {
     }
     // All of it is committed.
     assert_eq!(project.git(&["status", "--porcelain"]), "");
+
+    let closed = json_of(&project, &["close-shop", "--yes", "--json"]);
+    let titles = closed["todos"].as_array().unwrap().iter().map(|todo| todo["title"].clone());
+    assert_eq!(titles.collect::<Vec<_>>(), ["Gate 1 is open", "Gate 2 is open"]);
+    let again = json_of(&project, &["close-shop", "--yes", "--json"]);
+    assert_eq!((&again["todos"], &again["commit"]["committed"]), (&json!([]), &json!(false)));
 }
 
 #[test]
@@ -102,4 +108,27 @@ fn the_summary_of_a_plan_without_agent_is_valid_too() {
     let checked = ["frontmatter", "validate", &summary, "--schema", "summary"];
     assert_eq!(json_of(&project, &checked)["valid"], true, "{}", project.text(&summary));
     assert_eq!(json_of(&project, &["verify-summary", &summary])["passed"], true);
+}
+
+#[test]
+fn close_shop_merges_what_was_completed_after_the_death_of_the_lead() {
+    let project =
+        project(&[one_task_phase("1", &[], "meet work"), one_task_phase("2", &[], "true")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("work");
+    project.wait_for_status("2", "complete");
+    lead.kill();
+    project.release_point("work");
+    let run = project.run_id();
+    project.wait_for("the end of the worker", || processes_of_run(&run).is_empty().then_some(()));
+
+    let closed = json_of(&project, &["close-shop", "--yes", "--json"]);
+    assert_eq!((&closed["merged"], &closed["open"]), (&json!(["1", "2"]), &json!([])), "{closed}");
+    assert_eq!(project.git(&["show", "main:crop-1", "main:crop-2"]), "1\n2\n");
+    project.assert_consistent();
+    assert_eq!(json_of(&project, &["ps", "--json"])["phases"], json!([]));
+    let head = project.git(&["rev-parse", "main"]);
+    let again = json_of(&project, &["close-shop", "--yes", "--json"]);
+    assert_eq!((&again["merged"], &again["todos"]), (&json!([]), &json!([])));
+    assert_eq!(project.git(&["rev-parse", "main"]), head, "closing again changes nothing");
 }

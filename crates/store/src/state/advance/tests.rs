@@ -1,6 +1,9 @@
 //! Tests of advancing the position in every dialect.
 
-use super::{Advance, PlanCompletion, SessionEnd, advance_plan, record_session, set_progress};
+use super::{
+    Advance, PlanCompletion, SessionEnd, advance_plan, record_session, set_progress,
+    write_session_end,
+};
 
 const NEXT: Advance = Advance::Next { previous: 2, total: 5 };
 
@@ -104,4 +107,15 @@ fn session_fields_are_those_of_the_session() {
         &["Last Date", "Stopped At", "Resume File"],
     );
     check("# State\n", "# State\n", &[]);
+}
+
+#[test]
+fn the_end_of_a_session_makes_its_section_once() {
+    let end = |now| SessionEnd { now, stopped_at: Some("Closed"), resume_file: None };
+    let first = write_session_end(b"# State\n", end("t1"));
+    let section = "# State\n\n## Session Continuity\n\nLast session: t1\nStopped at: Closed\n\
+                   Resume file: None\n";
+    assert_eq!(String::from_utf8(first.clone()).unwrap(), section);
+    let second = String::from_utf8(write_session_end(&first, end("t2"))).unwrap();
+    assert_eq!(second, section.replace("t1", "t2"));
 }
