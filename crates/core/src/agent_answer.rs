@@ -305,6 +305,9 @@ pub struct TaskReport {
     /// Work that the agent noticed and left for later.
     #[serde(default)]
     pub deferred: Vec<String>,
+    /// Patterns in the code that later tasks should follow.
+    #[serde(default)]
+    pub patterns: Vec<String>,
 }
 
 /// The state of a task in the view of its agent.

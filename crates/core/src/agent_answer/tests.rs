@@ -281,6 +281,7 @@ fn schemas_and_types_have_the_same_fields() {
         blocker: Some(text()),
         decisions: vec![text()],
         deferred: vec![text()],
+        patterns: vec!["p".to_owned()],
     });
 }
 

@@ -25,6 +25,9 @@ pub struct TaskKnowledge {
     /// Work that the agent noticed and left for later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
+    /// Patterns that later tasks should follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
 }
 
 /// Adds the texts that are not in a list yet, up to [`DECISIONS_MAX`] entries.

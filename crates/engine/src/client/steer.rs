@@ -135,5 +135,5 @@ impl PersonRequest for WorkersRequest {
 
 /// Returns whether a run is done; a run that has not read the roadmap yet is not.
 fn is_over(lead: &Lead) -> bool {
-    !lead.phases.is_empty() && lead.status() == RunStatus::Done
+    lead.closed || !lead.phases.is_empty() && lead.status() == RunStatus::Done
 }

@@ -23,6 +23,7 @@ pub(super) struct PlanKnowledge {
     pub(super) summaries: Vec<String>,
     pub(super) decisions: Vec<String>,
     pub(super) deferred: Vec<String>,
+    pub(super) patterns: Vec<String>,
 }
 
 /// What the agents of the phase reported, in all attempts.
@@ -49,6 +50,7 @@ impl<'a> PhaseKnowledge<'a> {
             summary: one_line(&report.summary),
             decisions: lines(&report.decisions),
             deferred: lines(&report.deferred),
+            patterns: lines(&report.patterns),
         };
         for decision in &knowledge.decisions {
             self.workspace.note(&format!("plan {plan}, task {task}: decided: {decision}"));
@@ -129,6 +131,7 @@ fn plan_knowledge<'a>(reports: impl Iterator<Item = &'a TaskKnowledge>) -> PlanK
         summaries.insert(report.task, report.summary.clone());
         add_new_texts(&mut plan.decisions, &report.decisions);
         add_new_texts(&mut plan.deferred, &report.deferred);
+        add_new_texts(&mut plan.patterns, &report.patterns);
     }
     plan.summaries = summaries.into_values().filter(|text| !text.is_empty()).collect();
     plan

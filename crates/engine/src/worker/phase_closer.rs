@@ -134,6 +134,7 @@ impl<'a> PhaseCloser<'a> {
             requirements: &plan.requirements,
             answers: &answers,
             decisions: &knowledge.decisions,
+            patterns: &knowledge.patterns,
             deferred: &knowledge.deferred,
             deviations: &deviations,
             evidence: &evidence,

@@ -58,7 +58,7 @@ pub enum FinishedChange {
 pub struct FinishedPlan<'a> {
     /// The plan's number in the phase, as in its file name.
     pub plan: &'a str,
-    /// The plan's objective; only the first line is used.
+    /// The plan's objective; only the first sentence is used.
     pub objective: &'a str,
     /// What the agents of the tasks did, in their words; empty without agents.
     pub results: &'a [String],
@@ -74,6 +74,8 @@ pub struct FinishedPlan<'a> {
     pub answers: &'a [InboxAnswer],
     /// What agents decided.
     pub decisions: &'a [String],
+    /// Patterns that later plans should follow.
+    pub patterns: &'a [String],
     /// What agents left for later.
     pub deferred: &'a [String],
     /// How the work differs from the plan, one sentence each.
@@ -142,18 +144,19 @@ fn keys(
             "modified": paths(FinishedChange::Modified),
         },
         "key-decisions": decisions,
+        "patterns-established": plan.patterns,
         "requirements-completed": plan.requirements,
         "duration": plan.duration,
         "completed": header.today(),
     })
 }
 
-/// Returns the result in one line: the first sentence of each agent's report, or else the first
-/// line of the objective.
+/// Returns the result in one line: the first sentence of each agent's report, or else of the
+/// objective.
 fn one_liner(plan: &FinishedPlan<'_>) -> String {
     let sentences: Vec<_> = plan.results.iter().map(|result| first_sentence(result)).collect();
     let text = if sentences.is_empty() {
-        one_line(plan.objective.lines().next().unwrap_or_default())
+        first_sentence(plan.objective.trim_start().split("\n\n").next().unwrap_or_default())
     } else {
         sentences.join(" ")
     };

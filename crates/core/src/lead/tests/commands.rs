@@ -130,3 +130,20 @@ fn commands_of_older_versions_have_no_origin() {
     assert_eq!(serde_json::from_str::<QueuedCommand>(&stored).unwrap(), queued);
     assert_eq!(serde_json::from_str::<Command>(&stored).unwrap(), command, "older leads read it");
 }
+
+#[test]
+fn a_closed_run_has_no_open_question_and_does_nothing_more() {
+    let settings = Settings { stagger_ms: 0, ..Settings::default() };
+    let mut harness = LeadHarness::new(settings, vec![spec("1", &[]), spec("2", &["1"])]);
+    harness.prepare_and_start("1");
+    harness.report_and_exit("1", 1, Report::Failed { reason: "no rain".to_owned() });
+    assert_eq!(harness.lead.inbox.open().count(), 1);
+    let by = Caller { interface: Interface::Cli, person: None, process: 1 };
+    harness.input(&Input::Close { by: by.clone() });
+    assert_eq!((harness.lead.inbox.open().count(), harness.lead.status()), (0, RunStatus::Done));
+    let open = vec![number("1"), number("2")];
+    assert_eq!(harness.events.last(), Some(&Event::Closed { by: by.clone(), open }));
+    let events = harness.events.len();
+    harness.input(&Input::Close { by });
+    assert_eq!(harness.events.len(), events, "it is closed once");
+}

@@ -22,7 +22,7 @@ while read -r line; do
         n=1
         case $line in *'task: 2'*) n=2 ;; esac
         echo grown >> "src/crop/$n"
-        report='{\"status\":\"done\",\"summary\":\"Sowed field '$n'. It rained.\",\"decisions\":[\"Rows: they are dense\",\"Depth '$n': the soil is dry\"],\"deferred\":[\"Gate '$n' is open\"]}'
+        report='{\"status\":\"done\",\"summary\":\"Sowed field '$n'. It rained.\",\"decisions\":[\"Rows: they are dense\",\"Depth '$n': the soil is dry\"],\"deferred\":[\"Gate '$n' is open\"],\"patterns\":[\"Fields have numbers\"]}'
         say '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"```json\n'"$report"'\n```"}}}'
         say '"id":'"$id"',"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5}}' ;;
     esac
@@ -76,6 +76,9 @@ fn decisions_and_deferred_items_survive_the_death_of_the_worker() {
             { "summary": "Depth 2", "rationale": "the soil is dry" },
         ])
     );
+    assert_eq!(extract["patterns"], json!(["Fields have numbers"]));
+    let digest = json_of(&project, &["history-digest"]);
+    assert_eq!(digest["decisions"].as_array().unwrap().len(), 3, "{digest}");
     assert_eq!(extract["key_files"]["created"], json!(["src/crop/1", "src/crop/2"]));
     let verified = json_of(&project, &["verify-summary", &summary]);
     assert_eq!(verified["passed"], true, "{verified}");

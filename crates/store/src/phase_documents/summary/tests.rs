@@ -28,7 +28,7 @@ fn tasks() -> [FinishedTask; 1] {
 fn plan(tasks: &[FinishedTask]) -> FinishedPlan<'_> {
     FinishedPlan {
         plan: "01",
-        objective: "Index all words\nand more",
+        objective: "Index all words,\nand more. Then rest.\n\nBackground.",
         results: &[],
         tasks,
         files: &[],
@@ -36,6 +36,7 @@ fn plan(tasks: &[FinishedTask]) -> FinishedPlan<'_> {
         requirements: &[],
         answers: &[],
         decisions: &[],
+        patterns: &[],
         deferred: &[],
         deviations: &[],
         evidence: &[],
@@ -88,7 +89,7 @@ fn a_summary_without_agent_and_files_still_has_all_required_keys() {
         assert!(front.entry(key).is_some(), "{key}: {text}");
     }
     let read = summary_file::parse(&bytes);
-    assert_eq!(read.one_liner.as_deref(), Some("Index all words"));
+    assert_eq!(read.one_liner.as_deref(), Some("Index all words, and more."));
     assert_eq!(
         (read.subsystem.as_deref(), &read.tags[..]),
         (Some("search"), &texts(&["search"])[..])
@@ -100,15 +101,17 @@ fn the_words_of_agents_become_one_liner_decisions_and_deferred_items() {
     let results = texts(&["Built the **index** in a.rs. It is fast.", "Wrote tests! All pass."]);
     let decided = texts(&["Lower case: titles are typed by hand"]);
     let deferred = texts(&["list.rs fails when blocked"]);
+    let patterns = texts(&["Readers return positions"]);
     let (bytes, text) = render(&FinishedPlan {
         results: &results,
         decisions: &decided,
+        patterns: &patterns,
         deferred: &deferred,
         ..plan(&tasks())
     });
     let read = summary_file::parse(&bytes);
     assert_eq!(read.one_liner.as_deref(), Some("Built the **index** in a.rs. Wrote tests!"));
-    assert_eq!(read.decisions, decided);
+    assert_eq!((&read.decisions, &read.patterns), (&decided, &patterns));
     assert_eq!(read.self_check, SelfCheck::Passed, "words of agents do not count: {text}");
     assert!(text.contains("## Decisions Made\n\n- Lower case"), "{text}");
     assert_eq!(super::super::deferred_items::parse_sections(&bytes), deferred);
