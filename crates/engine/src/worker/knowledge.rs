@@ -3,6 +3,9 @@
 //! A report is on disk before its task is committed. The documents are written from the journals
 //! of all attempts, so a crash between a task and the summary of its plan loses nothing.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use mow_core::agent_answer::TaskReport;
 use mow_core::worker::Input;
 use mow_core::worker::task_knowledge::{TaskKnowledge, add_new_texts};
@@ -72,8 +75,8 @@ impl<'a> PhaseKnowledge<'a> {
         let mut trusted = workspace.trusted();
         for attempt in 1..workspace.brief.attempt {
             let key = (run.run().to_owned(), attempt);
-            if !trusted.journals.contains_key(&key) {
-                trusted.journals.insert(key, AttemptJournal::load(run, phase, attempt)?);
+            if let Entry::Vacant(missing) = trusted.journals.entry(key) {
+                missing.insert(AttemptJournal::load(run, phase, attempt)?);
             }
         }
         Ok(trusted.journals.values().flat_map(|journal| &journal.knowledge).cloned().collect())
@@ -126,7 +129,7 @@ fn item_text(text: &str) -> String {
 /// Joins the reports of several tasks and tries.
 fn plan_knowledge<'a>(reports: impl Iterator<Item = &'a TaskKnowledge>) -> PlanKnowledge {
     let mut plan = PlanKnowledge::default();
-    let mut summaries = std::collections::BTreeMap::new();
+    let mut summaries = BTreeMap::new();
     for report in reports {
         summaries.insert(report.task, report.summary.clone());
         add_new_texts(&mut plan.decisions, &report.decisions);

@@ -2,7 +2,7 @@
 
 use mow_core::view::RunView;
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
-use mow_store::project_phases;
+use mow_store::project_phases::{self, ProjectPhase};
 use mow_store::roadmap::milestone::phases_in_progress;
 use mow_store::state::advance::{SessionEnd, write_session_end};
 use mow_store::state::snapshot;
@@ -53,7 +53,7 @@ pub(super) fn prune_chat_logs(context: &Context) -> Result<usize, Failure> {
 fn milestone_is_done(context: &Context) -> Result<bool, Failure> {
     let Some(roadmap) = disk::read(&context.planning("ROADMAP.md"))? else { return Ok(false) };
     let Some(phases) = project_phases::load(&context.project.planning)? else { return Ok(false) };
-    let is_done = |number| phases.by_number(number).is_none_or(|phase| phase.is_done());
+    let is_done = |number| phases.by_number(number).is_none_or(ProjectPhase::is_done);
     let listed = phases_in_progress(&roadmap).unwrap_or_default();
     if !listed.is_empty() {
         return Ok(listed.iter().all(|phase| phase.done || is_done(&phase.number)));
