@@ -2,7 +2,7 @@
 //! colours of its members.
 
 use clap::ValueEnum;
-use mow_core::team_color;
+use mow_core::team_color::{self, TeamColor};
 use mow_store::state::team::{self, Team, Teammate, TeammateChange};
 use serde::Serialize;
 use serde_json::json;
@@ -143,5 +143,13 @@ pub(crate) fn color_assign(worker: &str) -> Result<Output, Failure> {
         Failure::refused(format!("\"{worker}\" is neither a worker's number nor `lead`"))
             .hint("workers are counted from 1: mow color-assign 1")
     })?;
-    Ok(Output::with_raw(json!({ "worker": worker, "color": color }), color))
+    let value = json!({
+        "worker": worker,
+        "color": color.name,
+        "name": color.name,
+        "ansi_bg": color.background,
+        "ansi_fg": color.foreground,
+        "ansi_reset": TeamColor::RESET,
+    });
+    Ok(Output::with_raw(value, color.name))
 }

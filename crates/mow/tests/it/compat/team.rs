@@ -223,13 +223,29 @@ fn team_update_needs_a_known_action() {
 
 #[test]
 fn color_assign_assigns_colours_in_order() {
-    let colors = ["green", "yellow", "blue", "magenta", "cyan", "white", "green"];
-    for (index, color) in colors.iter().enumerate() {
+    let color = |worker: &str, color: &str, background: &str, foreground: &str| {
+        json!({
+            "worker": worker, "color": color, "name": color,
+            "ansi_bg": format!("\u{1b}[{background}m"),
+            "ansi_fg": format!("\u{1b}[{foreground}m"),
+            "ansi_reset": "\u{1b}[0m",
+        })
+    };
+    let colors = [
+        ("green", "42", "32"),
+        ("yellow", "43", "33"),
+        ("blue", "44", "34"),
+        ("magenta", "45", "35"),
+        ("cyan", "46", "36"),
+        ("white", "47", "97"),
+        ("green", "42", "32"),
+    ];
+    for (index, (name, background, foreground)) in colors.into_iter().enumerate() {
         let worker = (index + 1).to_string();
-        let answer = Answer::Json(json!({ "worker": worker, "color": color }));
+        let answer = Answer::Json(color(&worker, name, background, foreground));
         check(&[case("a worker", &[], &["color-assign", &worker], answer, &[])]);
     }
-    let lead = json!({ "worker": "lead", "color": "red" });
+    let lead = color("lead", "red", "41", "31");
     let refused = || Answer::Refused("neither a worker's number nor `lead`");
     check(&[
         case("the lead", &[], &["color-assign", "lead"], Answer::Json(lead), &[]),
