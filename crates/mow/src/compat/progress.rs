@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::runs::{LiveWorktrees, Run, notice_live_run};
 use crate::wire::ps::RunSummaryJson;
+use crate::worktrees::claims::load_assignments;
 
 /// The arguments of `progress`.
 #[derive(Debug, Args)]
@@ -72,6 +73,7 @@ impl ProgressArgs {
         if let Some(run) = Run::live(context) {
             answer["run"] = json!(RunSummaryJson::of(&run.view()));
         }
+        answer["worktrees"] = json!(load_assignments(context)?);
         Ok(Output::json(answer))
     }
 }

@@ -55,6 +55,17 @@ pub(crate) fn load_claims(context: &Context) -> Result<Claims, Failure> {
     parse(context, &bytes.unwrap_or_default())
 }
 
+/// Returns which worktree works on which phase: the rows of STATE.md and the claims.
+pub(crate) fn load_assignments(context: &Context) -> Result<Vec<Assignment>, Failure> {
+    let rows = context.load(FILE)?.map_or_else(Vec::new, |bytes| assignments::parse(&bytes));
+    // The table can still be shown when the shared file cannot be read.
+    let claims = load_claims(context).unwrap_or_else(|failure| {
+        warn(&failure.message);
+        Claims::default()
+    });
+    Ok(claims.with_rows(&claims::project_key(&context.project), rows))
+}
+
 /// Changes STATE.md; it stays unchanged when the change returns `None`.
 pub(crate) fn change_state(
     context: &Context,

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use mow_host::git::Git;
-use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
+use mow_store::claims::{self, Claim, ClaimOutcome};
 use mow_store::compat::state::verification::{self, VerificationResult};
 use mow_store::state::assignments::{self, Assignment};
 use serde_json::json;
@@ -14,11 +14,11 @@ use serde_json::json;
 use crate::caller;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
-use crate::output::{Output, warn};
+use crate::output::Output;
 use crate::planning_commit::lock_commits;
 use crate::runs::notice_live_run;
 use crate::worktrees::claims::{
-    FILE, StaleClaims, change_claims, change_state, load_claims, load_state, release_stale,
+    FILE, StaleClaims, change_claims, change_state, load_assignments, load_state, release_stale,
 };
 use crate::worktrees::locations::{ExistingWorktrees, notice_released, phase_number, worktree_top};
 
@@ -170,14 +170,9 @@ fn commit_state(context: &Context, message: &str) {
 }
 
 pub(super) fn status(context: &Context) -> Result<Output, Failure> {
-    let rows = context.load(FILE)?.map_or_else(Vec::new, |bytes| assignments::parse(&bytes));
-    // The table can still be shown when the shared file cannot be read.
-    let claims = load_claims(context).unwrap_or_else(|failure| {
-        warn(&failure.message);
-        Claims::default()
-    });
+    let assignments = load_assignments(context)?;
     notice_live_run(context);
-    Ok(Output::json(claims.with_rows(&claims::project_key(&context.project), rows)))
+    Ok(Output::json(assignments))
 }
 
 pub(super) fn update_plan(context: &Context, phase: &str, plan: &str) -> Result<Output, Failure> {
