@@ -1,4 +1,4 @@
-//! Parses durations as people write them: `12 min`, `1h 5m`, `90s`, `7`.
+//! Parses and formats durations as people write them: `12 min`, `1h 5m`, `90s`, `7`.
 
 #[cfg(test)]
 mod tests;
@@ -8,6 +8,29 @@ const MINUTES_MAX: f64 = 1e9;
 
 /// Parses a duration and rounds it to whole minutes; a number without a unit is minutes.
 pub fn parse_minutes(text: &str) -> Option<u64> {
+    Some(parse(text)?.round() as u64)
+}
+
+/// Parses a duration and rounds it to whole seconds; a number without a unit is minutes.
+pub fn parse_seconds(text: &str) -> Option<u64> {
+    Some((parse(text)? * 60.0).round() as u64)
+}
+
+/// Formats a duration in whole seconds: `12s`, `5min`, `1h 5min`. Minutes are rounded.
+pub fn format_seconds(seconds: u64) -> String {
+    if seconds < 60 {
+        return format!("{seconds}s");
+    }
+    let minutes = (seconds + 30) / 60;
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes}min"),
+        (hours, 0) => format!("{hours}h"),
+        (hours, minutes) => format!("{hours}h {minutes}min"),
+    }
+}
+
+/// Parses a duration in minutes.
+fn parse(text: &str) -> Option<f64> {
     let mut rest = text.trim().trim_start_matches('~').trim_start();
     let mut minutes = 0.0;
     while !rest.is_empty() {
@@ -19,7 +42,7 @@ pub fn parse_minutes(text: &str) -> Option<u64> {
         rest = after[letters..].trim_start_matches([' ', ',']);
     }
     let is_duration = !text.trim().is_empty() && (0.0..=MINUTES_MAX).contains(&minutes);
-    is_duration.then(|| minutes.round() as u64)
+    is_duration.then_some(minutes)
 }
 
 fn minutes_per(unit: &str) -> Option<f64> {

@@ -42,7 +42,7 @@ pub use conflicted_file::ConflictedFile;
 pub use event::{Effect, Event, Hold, Input, Outcome, PhaseSpec, RunScope};
 pub use queued_command::{Command, CommandOrigin, QueuedCommand, drop_taken_back};
 pub use reason::{CommandEffect, FailureCause, MergeProblem, Reason};
-pub use state::{EffectsInFlight, Inbox, PhaseIndex, PhaseState, RunTarget, StartGate};
+pub use state::{EffectsInFlight, Inbox, PhaseIndex, PhaseState, PlanTime, RunTarget, StartGate};
 
 /// A commit id in hexadecimal.
 pub type Commit = String;

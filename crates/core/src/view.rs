@@ -10,6 +10,7 @@ mod cost;
 mod event;
 mod phase;
 mod question;
+mod session;
 mod state_text;
 #[cfg(test)]
 mod tests;
@@ -21,8 +22,9 @@ use crate::phase::PhaseNumber;
 
 pub use cost::{AgentRunView, CostReport, CostView, UsageSum};
 pub use event::{EventFold, EventKind, EventView};
-pub use phase::{PhaseView, PlanView, WaitView, WorkerFacts};
+pub use phase::{FinishedPlanView, PhaseView, PlanView, WaitView, WorkerFacts};
 pub use question::{ChoiceView, QuestionState, QuestionView, all_questions};
+pub use session::SessionView;
 pub use state_text::{PhaseSign, Tone};
 
 /// The facts about a run that its state does not hold.

@@ -35,13 +35,27 @@ impl Clock {
     }
 }
 
+/// The format of times in all files: UTC with milliseconds and `Z`.
+const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M:%S.%3fZ";
+
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the time in the format of all files: UTC with milliseconds and `Z`.
 pub fn now_text() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+    Timestamp::now().strftime(TIME_FORMAT).to_string()
+}
+
+/// Formats milliseconds since 1970 like [`now_text`].
+pub fn time_text(at: u64) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    moment.unwrap_or(Timestamp::UNIX_EPOCH).strftime(TIME_FORMAT).to_string()
+}
+
+/// Parses a time in the format of [`now_text`] into milliseconds since 1970.
+pub fn parse_time(text: &str) -> Option<u64> {
+    u64::try_from(text.parse::<Timestamp>().ok()?.as_millisecond()).ok()
 }
 
 /// Returns the date in UTC: `2026-07-14`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mow_core::dashboard::format_elapsed;
-use mow_core::lead::{Command, Event, Lead, PhaseState, RunScope, RunTarget, Status};
+use mow_core::lead::{Command, Event, Lead, PhaseState, RunTarget};
 use mow_core::machine::Machine;
 use mow_core::phase::PhaseNumber;
 use mow_core::view::{
@@ -28,9 +28,6 @@ use mow_store::run_files::{self, RunDir};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::notice;
-
-/// The most phases that a resume command names; with more it says `--all`.
-const NAMED_MAX: usize = 12;
 
 /// An event of the lead's journal, with its record's sequence number and time.
 #[derive(Clone, Debug)]
@@ -240,14 +237,7 @@ pub(crate) fn find_phase<'a>(
 
 /// Returns the command that continues a run: with its open phases, or `--all`.
 pub(crate) fn resume_command(run: &RunView) -> String {
-    let open = run.phases.iter().filter(|phase| phase.status != Status::Merged);
-    let open: Vec<_> = open.map(|phase| phase.number.to_string()).collect();
-    let is_named = run.scope == RunScope::Named && (1..=NAMED_MAX).contains(&open.len());
-    if is_named && run.phases_left_out == 0 {
-        format!("mow run {}", open.join(" "))
-    } else {
-        "mow run --all".to_owned()
-    }
+    run.resume_command()
 }
 
 /// Returns whether a lead runs; creates no files.

@@ -3,8 +3,8 @@
 //! Facts are read from two dialects and from frontmatter: bold fields near the top (`**Current
 //! Phase:**`), plain fields under `## Current Position` (`Phase: 3 of 7 (Name)`), and YAML keys
 //! (`current_phase`). [`snapshot`] reads all of them; [`fields`] reads and sets one; [`advance`]
-//! and [`transition`] set several that belong together. [`active_phases`], [`assignments`] and
-//! [`team`] edit the tables, [`list_sections`] the lists, and [`merge`] merges two versions.
+//! and [`transition`] set several that belong together. [`active_phases`], [`assignments`],
+//! [`team`] and [`metrics`] edit the tables, [`session`] the end of the last session, [`list_sections`] the lists, and [`merge`] merges two versions.
 //! [`crate::compat`] has the tables that only contract commands write.
 //!
 //! All other bytes of the file belong to people and must stay unchanged.
@@ -17,7 +17,9 @@ pub mod handoff;
 pub mod list_sections;
 pub(crate) mod managed_table;
 pub mod merge;
+pub mod metrics;
 mod position;
+pub mod session;
 pub mod snapshot;
 pub mod team;
 pub mod transition;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::index::{kill_time, rebuild, set_status, update_memberships};
 use super::lookahead;
-use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Reason, Status};
+use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, PlanTime, Reason, Status};
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
@@ -165,6 +165,8 @@ fn update_from_report(state: &mut PhaseState, report: &Report, at: u64) {
         Report::Plans { done, total } => state.plans = (*done, *total),
         Report::PlanStarted { plan, tasks } => {
             state.open_plans.insert(plan.clone(), (0, *tasks));
+            let time = PlanTime { started: at, ended: None, tasks: *tasks };
+            state.plan_times.insert(plan.clone(), time);
         }
         Report::TaskDone { plan, task, .. } => {
             state.deaths = 0;
@@ -172,10 +174,13 @@ fn update_from_report(state: &mut PhaseState, report: &Report, at: u64) {
                 *done = *task;
             }
         }
-        Report::PlanDone { plan, decisions, .. } => {
+        Report::PlanDone { plan, minutes, decisions, .. } => {
             state.deaths = 0;
             state.open_plans.remove(plan);
             add_new_texts(&mut state.decisions, decisions);
+            let started = at.saturating_sub(minutes.saturating_mul(60_000));
+            let unseen = PlanTime { started, ended: None, tasks: 0 };
+            state.plan_times.entry(plan.clone()).or_insert(unseen).ended = Some(at);
         }
         Report::Decisions { decisions } => add_new_texts(&mut state.decisions, decisions),
         Report::Blocked { plan, .. } => {
@@ -309,6 +314,8 @@ fn read_roadmap(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             plans: (0, 0),
             open_plans: BTreeMap::new(),
             decisions: Vec::new(),
+            plan_times: BTreeMap::new(),
+            worker_number: None,
             agents: 0,
             spent: Spending::default(),
             last_report: None,

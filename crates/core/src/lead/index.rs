@@ -249,6 +249,7 @@ pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
     let (is_halting, wave) = (blocks_dependents(state), state.wave);
     update_memberships(lead, number);
     set_membership(&mut lead.index.live, number, to.holds_slot());
+    set_worker_number(lead, number);
     set_membership(&mut lead.index.to_merge, (wave, number), to == Status::Complete);
     recount_wave(lead, number, was_settled);
     if to == Status::Failed && from != Status::Failed {
@@ -270,6 +271,17 @@ pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
             }
         }
     }
+}
+
+/// Gives a phase with a worker the lowest free number, and takes the number of one without.
+fn set_worker_number(lead: &mut Lead, number: PhaseNumber) {
+    let taken: BTreeSet<_> = lead.live().filter_map(|state| state.worker_number).collect();
+    let Some(state) = lead.phases.get_mut(&number) else { return };
+    state.worker_number = match state.worker_number {
+        _ if !state.status.holds_slot() => None,
+        None => (1..).find(|free| !taken.contains(free)),
+        given => given,
+    };
 }
 
 fn set_membership<T: Ord>(set: &mut BTreeSet<T>, member: T, is_in: bool) {

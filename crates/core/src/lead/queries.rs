@@ -5,7 +5,7 @@ use crate::phase::PhaseNumber;
 
 impl Lead {
     /// Returns the phases that depend directly on a phase.
-    pub(crate) fn dependents(&self, phase: PhaseNumber) -> &[PhaseNumber] {
+    pub fn dependents(&self, phase: PhaseNumber) -> &[PhaseNumber] {
         self.index.dependents.get(&phase).map_or(&[], Vec::as_slice)
     }
 

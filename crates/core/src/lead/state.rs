@@ -39,6 +39,10 @@ pub struct PhaseState {
     pub open_plans: BTreeMap<String, (usize, usize)>,
     /// What agents decided in complete plans, each text once.
     pub decisions: Vec<String>,
+    /// When each plan started and ended, in this run.
+    pub plan_times: BTreeMap<String, PlanTime>,
+    /// The number of the worker among those that run, counted from one; `None` without a worker.
+    pub worker_number: Option<usize>,
     /// How many agents the worker may run at a time; 0 before the worker is started.
     pub agents: usize,
     /// What the agents of the phase have used so far.
@@ -83,6 +87,17 @@ pub struct PhaseState {
     pub(super) open_questions: usize,
     /// How many questions were put during the current attempt.
     pub(super) questions_asked: usize,
+}
+
+/// When a plan was carried out, by the times at which the lead read the reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanTime {
+    /// When the plan started, in milliseconds since 1970.
+    pub started: u64,
+    /// When the plan was complete; `None` before.
+    pub ended: Option<u64>,
+    /// The number of its tasks.
+    pub tasks: usize,
 }
 
 impl PhaseState {

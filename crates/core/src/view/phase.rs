@@ -5,6 +5,7 @@ use crate::color::{ColorPair, phase_colors};
 use crate::lead::{Lead, PhaseState, Status};
 use crate::phase::PhaseNumber;
 use crate::stage::Stage;
+use crate::team_color::{TeamColor, worker_color};
 
 /// Whether the worker of a phase lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,10 @@ pub struct PhaseView {
     pub open_plans_left_out: usize,
     /// What agents decided in complete plans, each text once.
     pub decisions: Vec<String>,
+    /// The plans of this run that are complete; the last ones, if there are too many.
+    pub finished_plans: Vec<FinishedPlanView>,
+    /// The number of the worker among those that run, counted from one; `None` without a worker.
+    pub worker_number: Option<usize>,
     /// The most agents that the worker may run at a time; 0 without a worker.
     pub agents: usize,
     /// What the agents of the phase have used.
@@ -76,6 +81,17 @@ pub struct PlanView {
     /// The number of finished tasks.
     pub tasks_done: usize,
     /// The number of all tasks.
+    pub tasks: usize,
+}
+
+/// A plan that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedPlanView {
+    /// The id of the plan.
+    pub plan: String,
+    /// From its start to its end, in milliseconds.
+    pub duration_ms: u64,
+    /// The number of its tasks; 0 if unknown.
     pub tasks: usize,
 }
 
@@ -135,6 +151,8 @@ impl PhaseView {
             open_plans,
             open_plans_left_out,
             decisions: state.decisions.clone(),
+            finished_plans: finished_plans(state),
+            worker_number: state.worker_number,
             agents: if has_worker { state.agents } else { 0 },
             cost: CostView { spent: state.spent, ..CostView::default() },
             waits_for,
@@ -148,10 +166,28 @@ impl PhaseView {
         }
     }
 
+    /// Returns the colour of the worker in the team; `None` without a worker.
+    pub fn team_color(&self) -> Option<TeamColor> {
+        self.worker_number.and_then(worker_color)
+    }
+
     /// Returns the dependencies that are not merged.
     pub fn open_dependencies(&self) -> impl Iterator<Item = PhaseNumber> + '_ {
         self.waits_for.iter().filter(|wait| wait.file.is_none()).map(|wait| wait.number)
     }
+}
+
+fn finished_plans(state: &PhaseState) -> Vec<FinishedPlanView> {
+    let finished = state.plan_times.iter().filter_map(|(plan, time)| {
+        Some(FinishedPlanView {
+            plan: bounded::text(plan, bounded::NAME_MAX),
+            duration_ms: time.ended?.saturating_sub(time.started),
+            tasks: time.tasks,
+        })
+    });
+    let mut last: Vec<_> = finished.rev().take(bounded::LIST_MAX).collect();
+    last.reverse();
+    last
 }
 
 /// Returns the dependencies that are not merged, or else the phase that has the same files.

@@ -4,104 +4,102 @@
 //! for people and older tools; the lead reads only the roadmap back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use mow_core::lead::Status;
 use mow_core::phase::PhaseNumber;
-use mow_core::stage::Stage;
-use mow_core::view::{PhaseView, RunView};
+use mow_core::slug::slug;
+use mow_core::view::{RunView, SessionView};
 use mow_store::disk::{self, AppendOptions, LineLimit, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{self, PhaseDirs, PhaseFileKind};
 use mow_store::roadmap::edit::{self, RoadmapProgress};
 use mow_store::roadmap::{self, PhaseLookup};
-use mow_store::state::active_phases::{self, ActivePhaseChange, ActivePhaseError};
-use mow_store::state::advance;
 use mow_store::state::transition::{self, NextPhase};
+use mow_store::state::{active_phases, advance};
 use mow_store::{dashboard, git_exclude, requirements};
 
 use super::merge::owns_root_files;
+use super::phase_row::{PhaseRow, RowText, WorkerText};
 use super::promoted_decisions::PromotedDecisions;
+use super::state_index;
 use crate::EngineError;
-use crate::clock::{now_text, today};
+use crate::clock::{parse_time, today};
 use crate::run_context::RunContext;
 
-/// The table of phases, for a STATE.md that has none yet.
-const TABLE: &str = "\n## Active Phases\n\n\
-    | Phase | Name | Status | Worker | Plans | Last Update |\n\
-    |-------|------|--------|--------|-------|-------------|\n";
-
-/// The text in a phase's row of STATE.md.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RowText {
-    status: String,
-    worker: String,
-    plans: String,
-}
-
-/// A copy of the state of a phase that is needed to write it, so that the run can go on meanwhile.
+/// What a write shows.
 #[derive(Clone, Debug)]
-pub(super) struct PhaseRow {
-    number: PhaseNumber,
-    name: String,
-    status: Status,
-    attempt: u32,
-    plans: (usize, usize),
-    decisions: Vec<String>,
-    text: RowText,
-}
-
-impl PhaseRow {
-    /// Returns the row of a phase.
-    pub(super) fn of(phase: &PhaseView) -> Self {
-        Self {
-            number: phase.number,
-            name: phase.name.clone(),
-            status: phase.status,
-            attempt: phase.attempt,
-            plans: (phase.plans_done, phase.plans),
-            decisions: phase.decisions.clone(),
-            text: row_text(phase),
-        }
-    }
+pub(super) struct RunRows {
+    /// The phases that may have changed.
+    pub(super) rows: Vec<PhaseRow>,
+    /// Where the run stands.
+    pub(super) session: SessionView,
 }
 
 /// Writes the planning files, and remembers what they show.
 pub(super) struct Projection {
     ctx: Arc<RunContext>,
-    shown: BTreeMap<PhaseNumber, RowText>,
+    shown: BTreeMap<PhaseNumber, PhaseRow>,
+    /// The workers that the rows show, and those that STATE.md shows.
+    workers: BTreeMap<PhaseNumber, WorkerText>,
+    shown_workers: Option<BTreeMap<PhaseNumber, WorkerText>>,
+    shown_session: Option<SessionView>,
     /// Phases whose completion is written already.
     completed: BTreeSet<PhaseNumber>,
     decisions: PromotedDecisions,
+    /// The plan counts in the folders of phases, for those that no worker has counted yet.
+    folder_plans: Option<BTreeMap<PhaseNumber, String>>,
 }
 
 impl Projection {
     pub(super) fn new(ctx: Arc<RunContext>) -> Self {
-        let decisions = PromotedDecisions::default();
-        Self { ctx, shown: BTreeMap::new(), completed: BTreeSet::new(), decisions }
+        Self {
+            ctx,
+            shown: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            shown_workers: None,
+            shown_session: None,
+            completed: BTreeSet::new(),
+            decisions: PromotedDecisions::default(),
+            folder_plans: None,
+        }
     }
 
-    /// Writes the rows of some phases, if the target branch is checked out in the main root.
+    /// Writes what changed, if the target branch is checked out in the main root.
     ///
     /// Otherwise the files there belong to another branch, and the run writes its own at the end.
-    pub(super) fn write(&mut self, target: &str, rows: &[PhaseRow]) -> Result<(), EngineError> {
-        if rows.is_empty() || !owns_root_files(&self.ctx, target)? {
+    pub(super) fn write(&mut self, target: &str, mut run: RunRows) -> Result<(), EngineError> {
+        self.count_plans(&mut run.rows);
+        let is_shown = |row: &PhaseRow| self.shown.get(&row.number) == Some(row);
+        if run.rows.iter().all(is_shown) && self.shown_session.as_ref() == Some(&run.session) {
             return Ok(());
         }
-        self.load_written_rows(rows)?;
-        let is_new = |row: &&PhaseRow| {
-            self.shown.get(&row.number) != Some(&row.text)
-                || !self.decisions.has_all(row.number, &row.decisions)
-        };
-        let changed: Vec<_> = rows.iter().filter(is_new).collect();
-        if changed.is_empty() {
+        if !owns_root_files(&self.ctx, target)? {
             return Ok(());
         }
-        self.write_changed(&changed)?;
+        self.load_written_rows(&run.rows)?;
+        self.set_workers(&run);
+        let is_new = |row: &&PhaseRow| self.shown.get(&row.number) != Some(*row);
+        let changed: Vec<_> = run.rows.iter().filter(is_new).collect();
+        self.write_changed(&changed, &run.session)?;
         for row in changed {
             self.remember(row);
             self.decisions.remember(row.number, &row.decisions);
         }
+        self.shown_workers = Some(self.workers.clone());
+        self.shown_session = Some(run.session);
         Ok(())
+    }
+
+    /// Gives the phases that no worker has counted the number of plans in their folders.
+    fn count_plans(&mut self, rows: &mut [PhaseRow]) {
+        for row in rows.iter_mut().filter(|row| row.plans.1 == 0) {
+            let planning = &self.ctx.project.planning;
+            let counts = self.folder_plans.get_or_insert_with(|| folder_plans(planning));
+            if let Some(counts) = counts.get(&row.number) {
+                row.text.plans.clone_from(counts);
+            }
+        }
     }
 
     /// Remembers that a row is written.
@@ -109,12 +107,26 @@ impl Projection {
         if row.status == Status::Merged {
             self.completed.insert(row.number);
         }
-        self.shown.insert(row.number, row.text.clone());
+        self.shown.insert(row.number, row.clone());
+    }
+
+    /// Takes the workers from the rows; of a run that has stopped, only those that still live.
+    fn set_workers(&mut self, run: &RunRows) {
+        for row in &run.rows {
+            match &row.worker {
+                Some(worker) => self.workers.insert(row.number, worker.clone()),
+                None => self.workers.remove(&row.number),
+            };
+        }
+        if !run.session.is_live {
+            self.workers.retain(|_, worker| worker.color.is_some());
+        }
     }
 
     /// Remembers the rows that an earlier lead wrote, so that resuming a run changes no file.
     ///
-    /// STATE.md is written last, so a row that it shows is in the other files, too.
+    /// STATE.md is written last, so a row that it shows is in the other files, too. A row that was
+    /// written before the phase was merged does not tell that.
     fn load_written_rows(&mut self, rows: &[PhaseRow]) -> Result<(), EngineError> {
         let unknown = rows.iter().filter(|row| !self.shown.contains_key(&row.number));
         let unknown: BTreeMap<_, _> = unknown.map(|row| (row.number, row)).collect();
@@ -124,29 +136,40 @@ impl Projection {
         let state = disk::read(&self.ctx.project.planning.join("STATE.md"))?.unwrap_or_default();
         for written in active_phases::parse(&state).unwrap_or_default() {
             let row = PhaseNumber::parse(&written.phase).and_then(|number| unknown.get(&number));
+            let is_new = |row: &PhaseRow| {
+                let at = parse_time(&written.last_update);
+                row.status != Status::Merged || at.is_some_and(|at| at >= row.since)
+            };
+            let row = row.copied().filter(|row| is_new(row));
             let shown =
                 RowText { status: written.status, worker: written.worker, plans: written.plans };
-            if let Some(row) = row.filter(|row| row.text == shown) {
+            // The decisions of a merged phase were written together with its last row.
+            let is_whole =
+                |row: &PhaseRow| row.status == Status::Merged || row.decisions.is_empty();
+            if let Some(row) = row.filter(|row| row.text == shown && is_whole(row)) {
                 self.remember(row);
-                // The decisions of a merged phase were written together with its last row.
-                if row.status == Status::Merged {
-                    self.decisions.remember(row.number, &row.decisions);
-                }
+                self.decisions.remember(row.number, &row.decisions);
             }
         }
         Ok(())
     }
 
-    fn write_changed(&self, changed: &[&PhaseRow]) -> Result<(), EngineError> {
+    fn write_changed(
+        &self,
+        changed: &[&PhaseRow],
+        session: &SessionView,
+    ) -> Result<(), EngineError> {
         let planning = &self.ctx.project.planning;
         let writer = Writer::open(&self.ctx.project, WAIT_DEFAULT)?;
         let (mut done, mut roadmap) = (Vec::new(), Vec::new());
-        writer.update(&planning.join("ROADMAP.md"), |old| {
-            let Some(old) = old else { return Ok(None) };
-            (roadmap, done) = self.render_roadmap(old, changed);
-            Ok::<_, EngineError>(Some(roadmap.clone()))
-        })?;
-        failpoint::reach("projection.roadmap");
+        if !changed.is_empty() {
+            writer.update(&planning.join("ROADMAP.md"), |old| {
+                let Some(old) = old else { return Ok(None) };
+                (roadmap, done) = self.render_roadmap(old, changed);
+                Ok::<_, EngineError>(Some(roadmap.clone()))
+            })?;
+            failpoint::reach("projection.roadmap");
+        }
         if !done.is_empty() {
             writer.update(&planning.join("REQUIREMENTS.md"), |old| {
                 Ok::<_, EngineError>(old.map(|old| requirements::mark_complete(old, &done).0))
@@ -154,18 +177,25 @@ impl Projection {
             failpoint::reach("projection.requirements");
         }
         writer.update(&planning.join("STATE.md"), |old| {
-            Ok::<_, EngineError>(old.map(|old| self.render_state(old, &roadmap, changed)))
+            let Some(old) = old else { return Ok(None) };
+            let bytes = self.render_state(old, &roadmap, changed);
+            Ok::<_, EngineError>(Some(self.render_run(&bytes, session)?))
         })?;
         failpoint::reach("projection.state");
         Ok(())
     }
 
     /// Edits files of a commit, by name and content, so that they show the whole run.
-    pub(super) fn render_files(&self, run: &RunView, files: &mut [(String, Vec<u8>)]) {
-        let all: Vec<_> = run.phases.iter().map(PhaseRow::of).collect();
-        let all: Vec<_> = all.iter().collect();
+    pub(super) fn render_files(
+        &self,
+        (run, session): (&RunView, &SessionView),
+        files: &mut [(String, Vec<u8>)],
+    ) {
+        let mut all: Vec<_> = run.phases.iter().map(PhaseRow::of).collect();
         // These files do not have the rows that were written to the main root.
-        let blank = Self::new(Arc::clone(&self.ctx));
+        let mut blank = Self::new(Arc::clone(&self.ctx));
+        blank.count_plans(&mut all);
+        let all: Vec<_> = all.iter().collect();
         let (mut roadmap, mut done) = (Vec::new(), Vec::new());
         for (_, bytes) in files.iter_mut().filter(|(file, _)| file == "ROADMAP.md") {
             (*bytes, done) = blank.render_roadmap(bytes, &all);
@@ -176,6 +206,7 @@ impl Projection {
                 "REQUIREMENTS.md" => *bytes = requirements::mark_complete(bytes, &done).0,
                 "STATE.md" => {
                     *bytes = blank.render_state(bytes, &roadmap, &all);
+                    *bytes = blank.render_run(bytes, session).unwrap_or_else(|_| bytes.clone());
                     *bytes = self.render_progress(bytes, run).unwrap_or_else(|| bytes.clone());
                 }
                 _ => {}
@@ -211,7 +242,7 @@ impl Projection {
 
     /// Returns whether a phase was merged in this run and its completion is not written yet.
     fn completes(&self, row: &PhaseRow) -> bool {
-        row.status == Status::Merged && row.attempt > 0 && !self.completed.contains(&row.number)
+        row.is_merged_here() && !self.completed.contains(&row.number)
     }
 
     /// Returns the roadmap with the progress of some phases, and the requirements that they
@@ -231,15 +262,34 @@ impl Projection {
 
     /// Returns STATE.md with the rows of some phases; advances its position past complete phases.
     fn render_state(&self, old: &[u8], roadmap: &[u8], changed: &[&PhaseRow]) -> Vec<u8> {
-        let (mut bytes, now) = (old.to_vec(), now_text());
+        let mut bytes = state_index::set_rows(old, changed);
         for row in changed {
-            bytes = set_row(&bytes, row, &now);
+            bytes = state_index::record_plans(&bytes, row);
             bytes = self.decisions.add_new(&bytes, row.number, &row.decisions);
         }
         for row in changed.iter().filter(|row| self.completes(row)) {
             bytes = self.advance_position(&bytes, roadmap, row);
         }
         bytes
+    }
+
+    /// Returns STATE.md with the workers of the run, and with where the run stands.
+    fn render_run(&self, old: &[u8], session: &SessionView) -> Result<Vec<u8>, EngineError> {
+        let mut bytes = old.to_vec();
+        if self.shown_workers.as_ref() != Some(&self.workers) {
+            let workers = state_index::place_workers(&self.ctx, &self.workers)?;
+            bytes = state_index::set_workers(&bytes, &self.team_name(), &workers);
+        }
+        if self.shown_session.as_ref() != Some(session) {
+            bytes = state_index::set_session(&bytes, session);
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the name of the team of workers: `mow-` and the name of the project's directory.
+    fn team_name(&self) -> String {
+        let name = self.ctx.project.root.file_name().unwrap_or_default().to_string_lossy();
+        format!("mow-{}", slug(&name)).trim_end_matches('-').to_owned()
     }
 
     /// Writes the number of done plans into the progress line of STATE.md.
@@ -281,32 +331,22 @@ impl Projection {
     }
 }
 
+/// Counts the complete plans and all plans in the folders of phases: `1/3`.
+fn folder_plans(planning: &Path) -> BTreeMap<PhaseNumber, String> {
+    let dirs = PhaseDirs::load(planning);
+    let counts = dirs.iter().filter_map(|dir| {
+        let plans = dir.count(PhaseFileKind::Plan);
+        let done = dir.count(PhaseFileKind::Summary).min(plans);
+        Some((dir.number?, format!("{done}/{plans}")))
+    });
+    counts.collect()
+}
+
 /// Adds the dashboard's files to `.git/info/exclude`, not to the user's `.gitignore`.
 pub(super) fn exclude_dashboard_files(ctx: &RunContext) -> Result<(), EngineError> {
     let below = ctx.below_top().join(".planning");
     git_exclude::add_line(&ctx.project, &format!("/{}/dashboard-*", below.display()))?;
     Ok(())
-}
-
-/// Sets the row of a phase in STATE.md; appends the table if the file has none.
-fn set_row(bytes: &[u8], row: &PhaseRow, now: &str) -> Vec<u8> {
-    let change = ActivePhaseChange {
-        status: Some(&row.text.status),
-        worker: Some(&row.text.worker),
-        plans: Some(&row.text.plans),
-        name: Some(&row.name),
-        last_update: now,
-    };
-    let number = row.number.to_string();
-    match active_phases::update_row(bytes, &number, change) {
-        Ok((bytes, _)) => bytes,
-        Err(ActivePhaseError::NewRowIncomplete(_)) => bytes.to_vec(),
-        Err(ActivePhaseError::NoSection) => {
-            let with_table = [bytes, TABLE.as_bytes()].concat();
-            let added = active_phases::update_row(&with_table, &number, change);
-            added.map_or_else(|_| bytes.to_vec(), |(bytes, _)| bytes)
-        }
-    }
 }
 
 fn progress<'a>(row: &'a PhaseRow, today: &'a str) -> RoadmapProgress<'a> {
@@ -325,40 +365,4 @@ fn progress<'a>(row: &'a PhaseRow, today: &'a str) -> RoadmapProgress<'a> {
             completed: None,
         },
     }
-}
-
-/// Returns the texts of a row, in the words that older tools know.
-fn row_text(phase: &PhaseView) -> RowText {
-    let status = match phase.status {
-        Status::Waiting => {
-            let mut open: Vec<_> = phase.open_dependencies().map(|n| n.to_string()).collect();
-            if phase.waits_for_left_out > 0 {
-                open.push(format!("{} more", phase.waits_for_left_out));
-            }
-            if open.is_empty() {
-                "not started".to_owned()
-            } else {
-                format!("blocked ({})", open.join(","))
-            }
-        }
-        Status::Preparing | Status::Starting => "starting".to_owned(),
-        Status::Running | Status::Ending => match phase.stage {
-            Some(Stage::Discuss) => "discussing",
-            Some(Stage::Research) => "researching",
-            Some(Stage::Plan) => "planning",
-            Some(Stage::Refine) => "refining",
-            Some(Stage::Execute) | None => "executing",
-        }
-        .to_owned(),
-        Status::Parked => "waiting for input".to_owned(),
-        Status::Complete | Status::Merging => "merging".to_owned(),
-        Status::Merged => "complete".to_owned(),
-        status => status.name().to_owned(),
-    };
-    let worker = if phase.status.holds_slot() {
-        format!("phase-{}-worker", phase.number.padded())
-    } else {
-        "--".to_owned()
-    };
-    RowText { status, worker, plans: format!("{}/{}", phase.plans_done, phase.plans) }
 }

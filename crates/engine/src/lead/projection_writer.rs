@@ -11,12 +11,13 @@ use std::thread::{self, JoinHandle};
 
 use mow_core::lead::Lead;
 use mow_core::phase::PhaseNumber;
-use mow_core::view::{EventView, PhaseView, RunFacts, RunView};
+use mow_core::view::{EventKind, EventView, PhaseView, RunFacts, RunView, SessionView};
 use mow_store::dashboard;
 
 use super::dashboard_feed;
 use super::merge;
-use super::projection::{PhaseRow, Projection};
+use super::phase_row::PhaseRow;
+use super::projection::{Projection, RunRows};
 use super::wake_reason::WakeReason;
 use crate::EngineError;
 use crate::run_context::RunContext;
@@ -33,14 +34,14 @@ type PlanningFiles = Vec<(String, Vec<u8>)>;
 /// One write: the rows that changed, and the new events of the dashboard.
 struct ProjectionJob {
     target: String,
-    rows: Vec<PhaseRow>,
+    run: RunRows,
     events: Vec<dashboard::Event>,
 }
 
 impl ProjectionJob {
-    fn write(&self, projection: &Mutex<Projection>) -> Result<(), EngineError> {
+    fn write(self, projection: &Mutex<Projection>) -> Result<(), EngineError> {
         let mut projection = projection.lock().unwrap_or_else(PoisonError::into_inner);
-        projection.write(&self.target, &self.rows)?;
+        projection.write(&self.target, self.run)?;
         projection.append_events(&self.events)
     }
 }
@@ -64,6 +65,8 @@ pub(super) struct ProjectionWriter {
     events: VecDeque<dashboard::Event>,
     /// Whether the dashboard shows milestones only (`messages.events` is `lean`).
     lean: bool,
+    /// Whether the lead goes on with the run.
+    is_live: bool,
 }
 
 impl ProjectionWriter {
@@ -77,6 +80,7 @@ impl ProjectionWriter {
             dirty: BTreeSet::new(),
             events: VecDeque::new(),
             lean: false,
+            is_live: true,
         }
     }
 
@@ -89,8 +93,18 @@ impl ProjectionWriter {
     }
 
     /// Adds what changed, to be written later.
-    pub(super) fn add_events(&mut self, events: &[EventView]) {
-        self.dirty.extend(events.iter().filter_map(|event| event.phase));
+    pub(super) fn add_events(&mut self, lead: &Lead, events: &[EventView]) {
+        for event in events {
+            match (event.kind, event.phase) {
+                (EventKind::RoadmapRead, _) => self.dirty.extend(lead.phases.keys()),
+                // The rows of the phases behind it say what they wait for.
+                (EventKind::StatusChanged, Some(phase)) => {
+                    self.dirty.extend(lead.dependents(phase));
+                    self.dirty.insert(phase);
+                }
+                (_, phase) => self.dirty.extend(phase),
+            }
+        }
         self.events
             .extend(events.iter().filter_map(|event| dashboard_feed::entry(event, self.lean)));
         let surplus = self.events.len().saturating_sub(dashboard::EVENTS_KEPT);
@@ -136,7 +150,8 @@ impl ProjectionWriter {
         let views = phases.iter().filter_map(|number| PhaseView::of(lead, *number, &facts));
         let rows = views.map(|view| PhaseRow::of(&view)).collect();
         let events = self.events.drain(..).collect();
-        (phases, ProjectionJob { target: lead.target.branch.clone(), rows, events })
+        let run = RunRows { rows, session: SessionView::of(lead, self.is_live) };
+        (phases, ProjectionJob { target: lead.target.branch.clone(), run, events })
     }
 
     /// Waits for the running write to end; returns its error.
@@ -154,6 +169,12 @@ impl ProjectionWriter {
             self.dirty.extend(phases);
         }
         written
+    }
+
+    /// Writes all that is not written yet, in this thread, for a lead that ends.
+    pub(super) fn write_last(&mut self, lead: &Lead, now: u64) -> Result<(), EngineError> {
+        self.is_live = false;
+        self.write_remaining(lead, now)
     }
 
     /// Writes all that is not written yet, in this thread.
@@ -179,7 +200,8 @@ impl ProjectionWriter {
         }
         let written = self.wait(now);
         let mut files = merge::load_shared_files(&self.ctx, Some(commit))?;
-        self.projection().render_files(&view(lead), &mut files);
+        let session = SessionView::of(lead, self.is_live);
+        self.projection().render_files((&view(lead), &session), &mut files);
         Ok((files, written))
     }
 

@@ -14,11 +14,6 @@ pub(super) struct PromotedDecisions {
 }
 
 impl PromotedDecisions {
-    /// Returns whether all decisions of a phase were written.
-    pub(super) fn has_all(&self, phase: PhaseNumber, decisions: &[String]) -> bool {
-        decisions.iter().all(|decision| self.written.contains(&(phase, decision.clone())))
-    }
-
     /// Remembers that the decisions of a phase are written.
     pub(super) fn remember(&mut self, phase: PhaseNumber, decisions: &[String]) {
         self.written.extend(decisions.iter().map(|decision| (phase, decision.clone())));

@@ -286,7 +286,7 @@ impl<'a> LeadWorld<'a> {
 
     /// Writes the planning files a last time.
     pub(super) fn finish(&mut self, lead: &Lead) {
-        let written = self.projection.write_remaining(lead, self.clock.now());
+        let written = self.projection.write_last(lead, self.clock.now());
         self.warn_if_unwritten(written);
     }
 
@@ -376,7 +376,7 @@ impl World<Lead> for LeadWorld<'_> {
     fn finish_batch(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
             let views = event_views(events, self.last_seq_and_time);
-            self.projection.add_events(&views);
+            self.projection.add_events(lead, &views);
             self.notifier.notify_questions(&self.ctx, events);
             self.make_worktrees_ahead(lead);
             self.merge_preview.schedule(events, self.clock.now());

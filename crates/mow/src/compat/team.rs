@@ -114,6 +114,7 @@ impl TeamUpdateArgs {
         Ok(TeammateChange {
             name: required(self.name.as_ref(), "--name")?,
             worktree: self.worktree.as_deref(),
+            phase: None,
             task: self.task.as_deref(),
             status: self.status.as_deref(),
             color: self.color.as_deref(),

@@ -22,6 +22,7 @@ mod notifications;
 mod parallel_plans;
 mod planning_edits;
 mod signals;
+mod state_index;
 mod stuck;
 
 use mow_testkit::planned_project::{

@@ -1,7 +1,10 @@
 //! Reads and edits the Active Phases table and the line below it that names the next unblockable
 //! phase.
 
-use std::collections::BTreeSet;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod unblockable;
 
 use mow_core::phase::PhaseNumber;
 use serde::Serialize;
@@ -9,10 +12,13 @@ use serde::Serialize;
 use super::list_sections::add_after;
 use super::{MarkdownSection, section};
 use crate::text::Text;
-use crate::text::field::find_field;
 use crate::text::inline::strip_markup;
 use crate::text::splice::{Splice, apply};
 use crate::text::table::{Table, TableRow, render_row, tables};
+
+pub use rows::{ensure, set_rows};
+pub(super) use unblockable::refresh_next_unblockable;
+pub use unblockable::{NextUnblockable, find_unblockable, next_unblockable};
 
 /// A row of the table; the field names are those of the command line's JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -105,18 +111,9 @@ fn change_table(
         let line = render_row(&columns.fill(table.header.cells.len(), &new_row(phase, change)?));
         return Ok((insert_sorted(text, table, &columns, phase, &line), NEW_ROW_FIELDS.to_vec()));
     };
-    let wanted = [
-        ("status", columns.status, change.status),
-        ("worker", columns.worker, change.worker),
-        ("plans", columns.plans, change.plans),
-        ("name", columns.name, change.name),
-        ("last_update", columns.last_update, Some(change.last_update)),
-    ];
+    let wanted = columns.wanted(change);
     let given = wanted.iter().filter(|(_, _, value)| value.is_some());
-    let fields = given.clone().map(|(field, _, _)| *field).collect();
-    let cells: Vec<_> =
-        given.filter_map(|(_, column, value)| Some(((*column)?, (*value)?))).collect();
-    Ok((row.set(text, &cells), fields))
+    Ok((columns.set(text, row, change), given.map(|(field, _, _)| *field).collect()))
 }
 
 const NEW_ROW_FIELDS: &[&str] = &["name", "status", "worker", "plans", "last_update"];
@@ -186,6 +183,9 @@ fn new_table(
     Ok((add_after(text, section.heading.line, &lines, ending), NEW_ROW_FIELDS.to_vec()))
 }
 
+/// The name of a field, its column, and its new value.
+type WantedCell<'a> = (&'static str, Option<usize>, Option<&'a str>);
+
 /// The column indexes of the table. Older tables lack some columns and name others differently.
 struct ActivePhaseColumns {
     phase: usize,
@@ -221,6 +221,24 @@ impl ActivePhaseColumns {
             plans: cell(self.plans),
             last_update: cell(self.last_update),
         }
+    }
+
+    /// Returns the fields of a change, each with its column and its new value.
+    fn wanted<'a>(&self, change: ActivePhaseChange<'a>) -> [WantedCell<'a>; 5] {
+        [
+            ("status", self.status, change.status),
+            ("worker", self.worker, change.worker),
+            ("plans", self.plans, change.plans),
+            ("name", self.name, change.name),
+            ("last_update", self.last_update, Some(change.last_update)),
+        ]
+    }
+
+    /// Returns the edits that change a row.
+    fn set(&self, text: &Text<'_>, row: &TableRow, change: ActivePhaseChange<'_>) -> Vec<Splice> {
+        let wanted = self.wanted(change);
+        let cells = wanted.iter().filter_map(|(_, column, value)| Some(((*column)?, (*value)?)));
+        row.set(text, &cells.collect::<Vec<_>>())
     }
 
     /// Returns the cells of a new row in the order of this table.
@@ -268,123 +286,3 @@ pub(crate) fn same_phase(a: &str, b: &str) -> bool {
         _ => a.trim().eq_ignore_ascii_case(b.trim()),
     }
 }
-
-/// Returns the document with the next-unblockable line recomputed.
-pub(super) fn refresh_next_unblockable(bytes: &[u8]) -> Vec<u8> {
-    let rows = parse(bytes).unwrap_or_default();
-    let next = next_unblockable(&rows);
-    let text = Text::new(bytes);
-    let Some(section) = active_section(&text) else { return bytes.to_vec() };
-    if let Some(field) = find_field(&text, section.own.clone(), "Next unblockable", true) {
-        return if text.slice(field.value.clone()) == next {
-            bytes.to_vec()
-        } else {
-            apply(bytes, vec![field.set(&text, &next)])
-        };
-    }
-    let Some(table) = table(&text, &section) else { return bytes.to_vec() };
-    let ending = text.line_ending();
-    let line = format!("{ending}**Next unblockable:** {next}");
-    apply(bytes, add_after(&text, table.end() - 1, &line, ending))
-}
-
-/// The blocked phase that waits for the fewest others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NextUnblockable<'a> {
-    /// Row of the phase.
-    pub row: &'a ActivePhase,
-    /// Incomplete phases that it waits for.
-    pub waits_for: Vec<String>,
-}
-
-/// Finds the blocked phase that waits for the fewest others; the first if there are several.
-pub fn find_unblockable(rows: &[ActivePhase]) -> Option<NextUnblockable<'_>> {
-    let complete = CompletePhases::new(rows);
-    let waiting =
-        rows.iter().filter_map(|row| Some((complete.count_incomplete(&row.status)?, row)));
-    let (_, row) = waiting.min_by_key(|(count, _)| *count)?;
-    Some(NextUnblockable { row, waits_for: complete.list_incomplete(&row.status) })
-}
-
-/// Renders the next-unblockable line's value, or `--` if no phase is blocked.
-pub fn next_unblockable(rows: &[ActivePhase]) -> String {
-    let Some(NextUnblockable { row, waits_for }) = find_unblockable(rows) else {
-        return "--".to_owned();
-    };
-    let phase = format!("Phase {} ({})", row.phase, row.name);
-    match waits_for.len() {
-        0 => format!("{phase} -- ready to unblock"),
-        n => format!("{phase} -- {n} dep(s) remaining"),
-    }
-}
-
-/// The number of phases that a range in a status may stand for.
-const RANGE_MAX: u32 = 1000;
-
-/// The phases that are complete.
-struct CompletePhases {
-    numbers: BTreeSet<PhaseNumber>,
-    /// Phases without a number, in lower case.
-    names: BTreeSet<String>,
-}
-
-impl CompletePhases {
-    fn new(rows: &[ActivePhase]) -> Self {
-        let mut found = Self { numbers: BTreeSet::new(), names: BTreeSet::new() };
-        for row in rows.iter().filter(|row| row.status == "complete") {
-            match PhaseNumber::parse(row.phase.trim()) {
-                Some(number) => found.numbers.insert(number),
-                None => found.names.insert(row.phase.trim().to_ascii_lowercase()),
-            };
-        }
-        found
-    }
-
-    /// Counts the incomplete phases in `blocked (7,8)` or `blocked (7-10)` without listing them.
-    fn count_incomplete(&self, status: &str) -> Option<usize> {
-        Some(blocked_by(status)?.map(|part| self.count_incomplete_in(part)).sum())
-    }
-
-    /// Lists the incomplete phases in a status.
-    fn list_incomplete(&self, status: &str) -> Vec<String> {
-        let parts = blocked_by(status).into_iter().flatten();
-        let single = parts.flat_map(|part| match parse_range(part) {
-            Some((first, last)) => (first..=last).map(|number| number.to_string()).collect(),
-            None => vec![part.to_owned()],
-        });
-        single.filter(|part| self.count_incomplete_in(part) > 0).collect()
-    }
-
-    fn count_incomplete_in(&self, part: &str) -> usize {
-        if let Some((first, last)) = parse_range(part) {
-            if first > last {
-                return 0;
-            }
-            let range = PhaseNumber::whole(first)..=PhaseNumber::whole(last);
-            let done = self.numbers.range(range).filter(|number| number.is_whole()).count();
-            return (last - first) as usize + 1 - done;
-        }
-        let is_done = match PhaseNumber::parse(part) {
-            Some(number) => self.numbers.contains(&number),
-            None => self.names.contains(&part.to_ascii_lowercase()),
-        };
-        usize::from(!is_done)
-    }
-}
-
-/// Splits the list in `blocked (7,8)`.
-fn blocked_by(status: &str) -> Option<impl Iterator<Item = &str>> {
-    let rest = status.trim().strip_prefix("blocked")?;
-    let list = rest.trim().trim_start_matches('(').trim_end_matches(')');
-    Some(list.split([',', ' ']).filter(|part| !part.is_empty()))
-}
-
-/// Reads `7-10`; a range that is too long is cut to [`RANGE_MAX`].
-fn parse_range(part: &str) -> Option<(u32, u32)> {
-    let (first, last) = part.split_once(['-', '–'])?;
-    let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-    Some((first, last.min(first.saturating_add(RANGE_MAX))))
-}
-
-#[cfg(test)]
-mod tests;

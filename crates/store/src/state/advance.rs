@@ -1,12 +1,9 @@
-//! Advances the position in STATE.md: the next plan, the share of completed plans, the end of a
-//! session.
+//! Advances the position in STATE.md: the next plan and the share of completed plans.
 
 use super::fields::{self, find, set_field, update_frontmatter};
-use super::list_sections::SESSION;
-use super::section;
 use super::snapshot::{leading_number, split_activity};
 use crate::text::Text;
-use crate::text::field::{Field, find_field};
+use crate::text::field::Field;
 
 /// The result of advancing to the next plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,65 +138,6 @@ pub fn set_progress(bytes: &[u8], progress: PlanCompletion) -> Option<Vec<u8>> {
         ("progress.percent", progress.percent().to_string()),
     ];
     Some(update_frontmatter(set_field(&text, &field, &progress.bar()), &updates))
-}
-
-/// The end of a session.
-#[derive(Clone, Copy, Debug)]
-pub struct SessionEnd<'a> {
-    /// Time of the end.
-    pub now: &'a str,
-    /// What the session was working on.
-    pub stopped_at: Option<&'a str>,
-    /// File to read first in the next session.
-    pub resume_file: Option<&'a str>,
-}
-
-/// Writes the end of a session into the existing fields and returns the names of those fields.
-pub fn record_session(bytes: &[u8], end: SessionEnd<'_>) -> (Vec<u8>, Vec<&'static str>) {
-    let wanted = [
-        ("Last session", Some(end.now)),
-        ("Last Date", Some(end.now)),
-        ("Stopped At", end.stopped_at),
-        ("Resume File", Some(end.resume_file.unwrap_or("None"))),
-    ];
-    let mut bytes = bytes.to_vec();
-    let mut updated = Vec::new();
-    for (name, value) in wanted.iter().filter_map(|(name, value)| Some((*name, (*value)?))) {
-        if let Some(edited) = set_in_session(&bytes, name, value) {
-            bytes = edited;
-            updated.push(name);
-        }
-    }
-    (bytes, updated)
-}
-
-/// Writes the end of a session; adds the section to a document that has no field for it.
-pub fn write_session_end(bytes: &[u8], end: SessionEnd<'_>) -> Vec<u8> {
-    let (written, updated) = record_session(bytes, end);
-    let text = Text::new(bytes);
-    if !updated.is_empty() || section(&text, SESSION).is_some() {
-        return written;
-    }
-    let ending = text.line_ending();
-    let gap = if bytes.is_empty() || bytes.ends_with(b"\n") { "" } else { ending };
-    let lines = [
-        "## Session Continuity",
-        "",
-        &format!("Last session: {}", end.now),
-        &format!("Stopped at: {}", end.stopped_at.unwrap_or("None")),
-        &format!("Resume file: {}", end.resume_file.unwrap_or("None")),
-        "",
-    ];
-    [bytes, gap.as_bytes(), ending.as_bytes(), lines.join(ending).as_bytes()].concat()
-}
-
-/// Sets a field in the session section, or else the first field of that name anywhere.
-fn set_in_session(bytes: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
-    let text = Text::new(bytes);
-    let lines = section(&text, SESSION).map_or(0..0, |section| section.own);
-    let inside = |bold| find_field(&text, lines.clone(), name, bold);
-    let field = inside(true).or_else(|| inside(false)).or_else(|| find(&text, &[name]))?;
-    Some(set_field(&text, &field, value))
 }
 
 #[cfg(test)]

@@ -86,6 +86,40 @@ pub fn remove(bytes: &[u8], is_removed: impl Fn(&Assignment) -> bool) -> Option<
     (!rows.is_empty()).then(|| apply(bytes, rows.iter().map(|row| row.remove(&text)).collect()))
 }
 
+/// Makes the rows that `is_own` accepts equal to some assignments; all other rows stay.
+///
+/// A row of the same worktree and phase is changed in its place. The section is created only for a
+/// first row, and stays when the last one is removed.
+pub fn replace_own(
+    bytes: &[u8],
+    own: &[Assignment],
+    is_own: impl Fn(&Assignment) -> bool,
+) -> Vec<u8> {
+    let text = Text::new(bytes);
+    let (mut splices, mut shown) = (Vec::new(), Vec::new());
+    for record in TABLE.records(&text) {
+        let row = read_row(&record);
+        let is_same = |new: &&Assignment| new.worktree == row.worktree && new.is_for(&row.phase);
+        match own.iter().find(is_same).filter(|_| is_own(&row)) {
+            Some(new) if !shown.contains(&new) => {
+                splices.extend(record.set(&text, &cells(new).map(|(at, value)| (at, &**value))));
+                shown.push(new);
+            }
+            _ if is_own(&row) => splices.push(record.remove(&text)),
+            _ => {}
+        }
+    }
+    let rest = own.iter().filter(|new| !shown.contains(new));
+    rest.fold(apply(bytes, splices), |bytes, new| add(&bytes, new))
+}
+
+/// Returns the cells of a row by their index in the table's columns.
+fn cells(row: &Assignment) -> [(usize, &String); 7] {
+    let Assignment { worktree, branch, phase, plan, status, started, agent } = row;
+    let cells = [worktree, branch, phase, plan, status, started, agent];
+    std::array::from_fn(|at| (at, cells[at]))
+}
+
 /// Sets the current plan of a worktree; `None` if the worktree has no row for the phase.
 pub fn set_plan(bytes: &[u8], worktree: &str, phase: &str, plan: &str) -> Option<Vec<u8>> {
     let text = Text::new(bytes);

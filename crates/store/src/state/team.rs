@@ -13,11 +13,13 @@ use crate::text::inline::{escape_comment_start, unescape_comment_start};
 use crate::text::splice::{Splice, apply};
 use crate::text::table::{Table, TableRow, render_row, tables};
 
+mod members;
+pub use members::{TeamMembers, set_members};
+
 /// Cell text for an unknown value.
 const UNKNOWN: &str = "—";
 const HEADING: &str = "## Agent Team Status";
 const HEADER: [&str; 5] = ["Teammate", "Worktree", "Task", "Status", "Last Update"];
-const SEPARATOR: &str = "|----------|----------|------|--------|-------------|";
 
 /// A team of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,9 @@ pub struct Teammate {
     /// Color; the outer `None` means that the table has no Color column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<Option<String>>,
+    /// Phase that the member works on; `None` if the table has no such column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
 }
 
 /// The change of a member's row; `None` keeps a cell.
@@ -55,6 +60,8 @@ pub struct TeammateChange<'a> {
     pub name: &'a str,
     /// New worktree.
     pub worktree: Option<&'a str>,
+    /// New phase, for a table with such a column.
+    pub phase: Option<&'a str>,
     /// New task.
     pub task: Option<&'a str>,
     /// New status.
@@ -109,14 +116,23 @@ pub fn find(bytes: &[u8], name: &str) -> Option<Teammate> {
 
 /// Starts a new team and replaces the old section.
 pub fn start(bytes: &[u8], name: &str, today: &str) -> Vec<u8> {
+    start_with_columns(bytes, (name, today), &HEADER)
+}
+
+fn start_with_columns(bytes: &[u8], (name, today): (&str, &str), columns: &[&str]) -> Vec<u8> {
     let rest = stop(bytes);
     let text = Text::new(&rest);
     let ending = text.line_ending();
     let team = format!("**Team:** {}", escape_comment_start(&one_line(name)));
     let started = format!("**Started:** {today}");
-    let header = render_row(&HEADER);
-    let lines = [HEADING, "", &team, &started, "", &header, SEPARATOR];
+    let (header, separator) = (render_row(columns), render_separator(columns));
+    let lines = [HEADING, "", &team, &started, "", &header, &separator];
     apply(&rest, vec![insert_section(&text, &lines.join(ending))])
+}
+
+fn render_separator(columns: &[&str]) -> String {
+    let dashes: Vec<_> = columns.iter().map(|name| "-".repeat(name.len() + 2)).collect();
+    format!("|{}|", dashes.join("|"))
 }
 
 /// Inserts a section before Session Continuity, or else at the end.
@@ -187,7 +203,7 @@ pub fn add(bytes: &[u8], change: TeammateChange<'_>) -> Result<Vec<u8>, TeamErro
 
 /// Renders a table with one row and a blank line before it.
 fn new_table(change: &TeammateChange<'_>, ending: &str) -> String {
-    let head = format!("{}{ending}{SEPARATOR}", render_row(&HEADER));
+    let head = format!("{}{ending}{}", render_row(&HEADER), render_separator(&HEADER));
     let head = format!("{HEADING}{ending}{ending}{head}{ending}");
     let head = with_color_column(head.as_bytes(), change.color);
     let text = Text::new(&head);
@@ -240,6 +256,7 @@ fn with_color_column(bytes: &[u8], color: Option<&str>) -> Vec<u8> {
 struct TeamColumns {
     name: usize,
     worktree: Option<usize>,
+    phase: Option<usize>,
     task: Option<usize>,
     status: Option<usize>,
     color: Option<usize>,
@@ -252,6 +269,7 @@ impl TeamColumns {
         Self {
             name: column(&["Teammate", "Name", "Worker"]).unwrap_or(0),
             worktree: column(&["Worktree"]),
+            phase: column(&["Phase"]),
             task: column(&["Task"]),
             status: column(&["Status"]),
             color: column(&["Color", "Colour"]),
@@ -272,6 +290,7 @@ impl TeamColumns {
             status: cell(self.status),
             last_update: cell(self.last_update),
             color: self.color.map(color),
+            phase: self.phase.map(|column| row.cell(text, column)),
         }
     }
 
@@ -290,6 +309,7 @@ impl TeamColumns {
     fn changes<'a>(&self, change: &TeammateChange<'a>) -> Vec<(usize, &'a str)> {
         let wanted = [
             (self.worktree, change.worktree),
+            (self.phase, change.phase),
             (self.task, change.task),
             (self.status, change.status),
             (self.color, change.color),

@@ -1,29 +1,22 @@
 //! Writes the end of the session to STATE.md, and removes the chat logs of a complete milestone.
 
-use mow_core::view::RunView;
+use mow_core::view::{RunView, SessionView};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project_phases::{self, ProjectPhase};
 use mow_store::roadmap::milestone::phases_in_progress;
-use mow_store::state::advance::{SessionEnd, write_session_end};
-use mow_store::state::snapshot;
+use mow_store::state::session::{self, RunStand};
 
 use crate::context::{Context, now};
 use crate::failure::Failure;
 
 /// Writes the end of the session, unless STATE.md has it already.
 pub(super) fn write_session(context: &Context, run: &RunView) -> Result<(), Failure> {
-    let counts = &run.counts;
-    let stopped_at =
-        format!("Run {} closed: {} of {} phases merged", run.run, counts.merged, counts.phases);
     let now = now();
+    let SessionView { stopped_at, command, .. } = SessionView::of_closed(run);
+    let stand =
+        RunStand { now: &now, stopped_at: &stopped_at, command: &command, has_stopped: true };
     disk::update(&context.project, &context.planning("STATE.md"), |old| {
-        let Some(old) = old else { return Ok(None) };
-        let written = snapshot::parse(old).session.stopped_at;
-        if written.as_deref() == Some(&stopped_at) {
-            return Ok(None);
-        }
-        let end = SessionEnd { now: &now, stopped_at: Some(&stopped_at), resume_file: None };
-        Ok::<_, Failure>(Some(write_session_end(old, end)))
+        Ok::<_, Failure>(old.map(|old| session::record_end(old, stand)))
     })?;
     Ok(())
 }

@@ -4,9 +4,10 @@
 //! missing field or section is reported as `reason`, a missing argument or file as `error`. For the
 //! same reason their flags may lack a value: an empty value counts as not given.
 
-use mow_store::compat::state::metrics::{self, Metric};
 use mow_store::phase_dirs::PhaseDirs;
-use mow_store::state::advance::{self, Advance, PlanCompletion, SessionEnd};
+use mow_store::state::advance::{self, Advance, PlanCompletion};
+use mow_store::state::metrics::{self, Metric};
+use mow_store::state::session::{self, SessionEnd};
 use mow_store::state::{fields, list_sections};
 use serde_json::json;
 
@@ -322,7 +323,7 @@ pub(super) fn record_session(
         resume_file: non_blank(args.resume_file.as_ref()),
     };
     let updated = change_state(context, |old| {
-        let (bytes, updated) = advance::record_session(old, end);
+        let (bytes, updated) = session::record_session(old, end);
         Ok((Some(bytes), updated))
     })?;
     Ok(match updated {

@@ -1,8 +1,10 @@
 //! Tests that an update changes one row and the next-unblockable line, and nothing else.
 
 use super::{
-    ActivePhase, ActivePhaseChange, ActivePhaseError, next_unblockable, parse, update_row,
+    ActivePhase, ActivePhaseChange, ActivePhaseError, ensure, next_unblockable, parse, set_rows,
+    update_row,
 };
+use mow_core::phase::PhaseNumber;
 
 const STATE: &str = "# State
 
@@ -147,4 +149,39 @@ fn a_new_table_takes_no_rows_from_the_lines_below() {
     };
     let (new, _) = update_row(b"## Active Phases\na | b\n", "5", change).expect("a section");
     assert_eq!(parse(&new).expect("the section is there").len(), 1);
+}
+
+/// Sets the rows of phases to a status, all at once.
+fn set_all(before: &str, rows: &[(u32, &'static str)]) -> String {
+    let change = |status: &'static str| ActivePhaseChange {
+        name: Some("N"),
+        status: Some(status),
+        last_update: "now",
+        ..ActivePhaseChange::default()
+    };
+    let rows = rows.iter().map(|(phase, status)| (PhaseNumber::whole(*phase), change(status)));
+    let bytes = set_rows(&ensure(before.as_bytes()), &rows.collect::<Vec<_>>()).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn many_rows_are_written_at_once() {
+    let rows = [(11, "blocked (8,10)"), (8, "executing"), (9, "blocked (8)"), (10, "complete")];
+    let text = set_all(STATE, &rows);
+    let one_by_one = rows.iter().fold(STATE.to_owned(), |text, row| set_all(&text, &[*row]));
+    assert_eq!(text, one_by_one);
+    let shown: Vec<_> = parse(text.as_bytes()).unwrap().into_iter().map(|row| row.phase).collect();
+    assert_eq!(shown, ["7", "8", "9", "10", "11"]);
+    assert!(text.contains("| 7 | Feature \\| X | executing | w1 | 1/3 |  |\n"), "{text}");
+    assert!(text.contains("**Next unblockable:** Phase 9 (N) -- 1 dep(s) remaining\n"), "{text}");
+}
+
+#[test]
+fn a_missing_table_is_made_before_the_metrics() {
+    let table = "## Active Phases\n\n| Phase | Name | Status | Worker | Plans | Last Update |\n\
+                 |-------|------|--------|--------|-------|-------------|\n";
+    let row = "| 2 | N | not started | -- | 0/0 | now |\n\n**Next unblockable:** --\n";
+    let text = set_all("# S\n\n## Performance Metrics\n\nx\n", &[(2, "not started")]);
+    assert_eq!(text, format!("# S\n\n{table}{row}\n## Performance Metrics\n\nx\n"));
+    assert_eq!(set_all("# S\n", &[(2, "not started")]), format!("# S\n\n{table}{row}"));
 }

@@ -1,9 +1,6 @@
 //! Tests of advancing the position in every dialect.
 
-use super::{
-    Advance, PlanCompletion, SessionEnd, advance_plan, record_session, set_progress,
-    write_session_end,
-};
+use super::{Advance, PlanCompletion, advance_plan, set_progress};
 
 const NEXT: Advance = Advance::Next { previous: 2, total: 5 };
 
@@ -87,35 +84,4 @@ fn progress_goes_to_its_field_and_keys() {
     let result = set_progress(before.as_bytes(), progress).unwrap();
     assert_eq!(String::from_utf8(result).unwrap(), after);
     assert_eq!(set_progress(b"# State\n\n## Progress\n\nx\n", progress), None);
-}
-
-#[test]
-fn session_fields_are_those_of_the_session() {
-    let end = SessionEnd { now: "NOW", stopped_at: Some("$1 here"), resume_file: None };
-    let check = |before: &str, after: &str, names: &[&str]| {
-        let (bytes, updated) = record_session(before.as_bytes(), end);
-        assert_eq!((String::from_utf8(bytes).unwrap().as_str(), &updated[..]), (after, names));
-    };
-    check(
-        "**Stopped at:** log\n\n## Session Continuity\n\nLast session: a\nStopped at: b\nResume file: c\n",
-        "**Stopped at:** log\n\n## Session Continuity\n\nLast session: NOW\nStopped at: $1 here\nResume file: None\n",
-        &["Last session", "Stopped At", "Resume File"],
-    );
-    check(
-        "## Session\n**Last Date:** a\n**Stopped At:**\n**Resume File:** c\n",
-        "## Session\n**Last Date:** NOW\n**Stopped At:** $1 here\n**Resume File:** None\n",
-        &["Last Date", "Stopped At", "Resume File"],
-    );
-    check("# State\n", "# State\n", &[]);
-}
-
-#[test]
-fn the_end_of_a_session_makes_its_section_once() {
-    let end = |now| SessionEnd { now, stopped_at: Some("Closed"), resume_file: None };
-    let first = write_session_end(b"# State\n", end("t1"));
-    let section = "# State\n\n## Session Continuity\n\nLast session: t1\nStopped at: Closed\n\
-                   Resume file: None\n";
-    assert_eq!(String::from_utf8(first.clone()).unwrap(), section);
-    let second = String::from_utf8(write_session_end(&first, end("t2"))).unwrap();
-    assert_eq!(second, section.replace("t1", "t2"));
 }

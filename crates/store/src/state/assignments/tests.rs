@@ -1,6 +1,6 @@
 //! Tests that rows are added and removed without other changes.
 
-use super::{Assignment, NO_PLAN, add, ensure, parse, remove, set_plan};
+use super::{Assignment, NO_PLAN, add, ensure, parse, remove, replace_own, set_plan};
 
 fn row(worktree: &str, phase: &str) -> Assignment {
     Assignment {
@@ -65,4 +65,21 @@ fn columns_are_found_by_name_and_unknown_ones_kept() {
     assert_eq!((rows[0].worktree.as_str(), rows[0].phase.as_str()), ("/a", "3"));
     let text = String::from_utf8(add(state.as_bytes(), &row("/b", "4"))).unwrap();
     assert!(text.ends_with("| 3 | /a | n |\n| 4 | /b |  |\n"), "{text}");
+}
+
+#[test]
+fn own_rows_are_replaced_and_other_rows_stay() {
+    let own = |row: &Assignment| row.agent == "own";
+    let own_row = |worktree: &str, phase: &str| Assignment {
+        agent: "own".to_owned(),
+        ..row(worktree, phase)
+    };
+    let other = add(STATE.as_bytes(), &row("/a", "3"));
+    let two = replace_own(&other, &[own_row("/b", "4"), own_row("/c", "5")], own);
+    assert_eq!(parse(&two), [row("/a", "3"), own_row("/b", "4"), own_row("/c", "5")]);
+    let changed = Assignment { plan: "05-01".to_owned(), ..own_row("/c", "05") };
+    let one = replace_own(&two, std::slice::from_ref(&changed), own);
+    assert_eq!(parse(&one), [row("/a", "3"), changed]);
+    assert_eq!(replace_own(&one, &[], own), other);
+    assert_eq!(replace_own(STATE.as_bytes(), &[], own), STATE.as_bytes(), "no section is made");
 }

@@ -1,6 +1,8 @@
 //! Tests that the team section is created, changed and removed.
 
-use super::{TeamError, Teammate, TeammateChange, add, parse, start, stop, update};
+use super::{
+    TeamError, TeamMembers, Teammate, TeammateChange, add, parse, set_members, start, stop, update,
+};
 
 const HEAD: &str = "## Agent Team Status\n\n**Team:** t\n**Started:** D\n\n\
                     | Teammate | Worktree | Task | Status | Last Update |\n\
@@ -89,6 +91,7 @@ fn other_columns_are_kept() {
         status: "active".into(),
         last_update: "x".into(),
         color: Some(Some("red".into())),
+        phase: Some("7".into()),
         ..Teammate::default()
     };
     assert_eq!((team.name, team.started, team.teammates), (None, None, vec![a]));
@@ -120,4 +123,48 @@ fn unknown_members_and_missing_sections_are_errors() {
     let unknown = Err(TeamError::Unknown("a".to_owned()));
     assert_eq!(update(HEAD.as_bytes(), change("a")), unknown);
     assert_eq!(parse(b"# S\n"), None);
+}
+
+/// Sets the members of the team `mow-x`; names that begin with `w` are its own.
+fn set(before: &str, names: &[&str]) -> String {
+    let member = |name| TeammateChange {
+        worktree: Some("/w"),
+        phase: Some("3"),
+        task: Some("03-01"),
+        status: Some("executing"),
+        color: Some("green"),
+        ..change(name)
+    };
+    let members: Vec<_> = names.iter().copied().map(member).collect();
+    let wanted = TeamMembers { team: "mow-x", members: &members, today: "D" };
+    let after = set_members(before.as_bytes(), wanted, |name| name.starts_with('w'));
+    let later: Vec<_> = members.iter().map(|m| TeammateChange { today: "L", ..*m }).collect();
+    let later = TeamMembers { members: &later, ..wanted };
+    assert_eq!(set_members(&after, later, |name| name.starts_with('w')), after);
+    text(after)
+}
+
+#[test]
+fn a_team_of_its_own_comes_and_goes_with_its_members() {
+    let file = "# S\n\n## Session Continuity\n\nx\n";
+    let head = "## Agent Team Status\n\n**Team:** mow-x\n**Started:** D\n\n\
+        | Teammate | Worktree | Phase | Task | Status | Color | Last Update |\n\
+        |----------|----------|-------|------|--------|-------|-------------|\n";
+    let row = |name: &str| format!("| {name} | /w | 3 | 03-01 | executing | green | D |\n");
+    let one = set(file, &["w1"]);
+    let section = format!("{head}{}", row("w1"));
+    assert_eq!(one, format!("# S\n\n{section}\n## Session Continuity\n\nx\n"));
+    let two = set(&one, &["w1", "w2"]);
+    assert!(two.contains(&format!("{}{}\n", row("w1"), row("w2"))), "{two}");
+    assert_eq!(set(&set(&two, &["w2"]), &[]), file);
+}
+
+#[test]
+fn a_team_of_people_stays_and_gets_rows_only_while_workers_run() {
+    let team = format!("{HEAD}| Ann | — | — | active | D |\n");
+    let with_worker = set(&team, &["w1"]);
+    assert!(with_worker.contains("| Ann | — | — | active | — | D |\n| w1 | /w | 03-01 |"));
+    let after = set(&with_worker, &[]);
+    assert!(after.ends_with("| Ann | — | — | active | — | D |\n"), "{after}");
+    assert_eq!(set(&team, &[]), team);
 }

@@ -1,13 +1,18 @@
 //! Writes the table of plans under Performance Metrics: duration and size of each plan.
 //!
-//! The table by phase in the same section belongs to people, has other columns, and stays
-//! unchanged.
+//! The table by phase in the same section has other columns; only a run writes it.
+
+mod run_plans;
+#[cfg(test)]
+mod tests;
 
 use crate::state::list_sections::{add_after, is_placeholder};
 use crate::state::{MarkdownSection, section};
 use crate::text::Text;
 use crate::text::splice::{Splice, apply};
 use crate::text::table::{Table, TableRow, render_row, tables};
+
+pub use run_plans::{PlanMeasure, record_phase};
 
 /// The measurements of one plan.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +138,3 @@ fn is_blank(text: &Text<'_>, line: usize) -> bool {
 fn is_placeholder_line(text: &Text<'_>, line: usize) -> bool {
     is_placeholder(&raw_line(text, line))
 }
-
-#[cfg(test)]
-mod tests;
