@@ -16,17 +16,12 @@ pub fn parse_seconds(text: &str) -> Option<u64> {
     Some((parse(text)? * 60.0).round() as u64)
 }
 
-/// Formats a duration in whole seconds: `12s`, `5min`, `1h 5min`. Minutes are rounded.
+/// Formats a duration exactly: `12s`, `5min`, `1h 5min 3s`.
 pub fn format_seconds(seconds: u64) -> String {
-    if seconds < 60 {
-        return format!("{seconds}s");
-    }
-    let minutes = (seconds + 30) / 60;
-    match (minutes / 60, minutes % 60) {
-        (0, minutes) => format!("{minutes}min"),
-        (hours, 0) => format!("{hours}h"),
-        (hours, minutes) => format!("{hours}h {minutes}min"),
-    }
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")];
+    let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}"));
+    let text = parts.collect::<Vec<_>>().join(" ");
+    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 /// Parses a duration in minutes.

@@ -107,7 +107,7 @@ fn a_run_updates_the_velocity_and_the_row_of_its_phase() {
     check_run(
         &file(["5", "4min", "22 min"], before),
         &[("01", 120), ("02", 240)],
-        &file(["6", "4min", "26min"], after),
+        &file(["6", "4min 20s", "26min"], after),
     );
     let counted = file(["unknown", "x", "long"], after);
     check_run(&counted, &[("01", 120)], &counted);
