@@ -8,6 +8,7 @@
 mod agent_outcomes;
 mod event;
 mod execute;
+mod live_status;
 mod next_step;
 mod parallel_plans;
 mod role;
@@ -27,6 +28,9 @@ use crate::stage::Stage;
 pub use event::{
     Effect, Event, Evidence, FrozenPlan, Input, Outcome, PhaseSnapshot, PlanSnapshot, Settings,
     TaskSnapshot, Verdict,
+};
+pub use live_status::{
+    COMPLETE, FAILED, IN_PROGRESS, INITIALIZING, LivePlan, LiveStatus, NOT_STARTED, WAITING,
 };
 pub use role::Role;
 use state::{EndingStep, GapClosing, ParallelGroup};
@@ -414,6 +418,7 @@ impl Worker {
         }
         if report.is_last() {
             self.lifecycle.reach(EndingStep::Ended);
+            self.lifecycle.end = live_status::end_word(report);
         }
     }
 }

@@ -100,6 +100,9 @@ pub struct PlanSnapshot {
     /// The file scope: files and directories that the plan names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// The commit of the last task, of a complete plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Whether tasks are committed whose checks have not been run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,

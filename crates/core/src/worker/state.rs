@@ -197,6 +197,8 @@ pub struct Lifecycle {
     pub halt: Option<HaltReason>,
     /// How far the attempt is on its way to its end.
     pub(super) step: EndingStep,
+    /// How the attempt ended, in the words of STATUS.md.
+    pub(super) end: Option<&'static str>,
     /// The last commit of the phase, once it is made.
     pub(super) final_commit: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 mod briefs;
 mod golden;
+mod live_status;
 mod parallel_plans;
 
 use super::*;
