@@ -51,7 +51,7 @@ pub use rotating_file::RotatingFile;
 pub use space::{free_bytes, is_writable};
 
 use crate::project::Project;
-use replace::OldFile;
+use replace::{Durability, OldFile};
 use writable_roots::WritableRoots;
 
 /// How long a writer waits for a lock before it gives up.
@@ -313,6 +313,26 @@ impl Writer {
     pub fn update<E: From<DiskError>>(
         &self,
         path: &Path,
+        change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<WriteOutcome, E> {
+        self.update_with(path, Durability::Synced, change)
+    }
+
+    /// Like [`Self::update`], but a power failure may undo the change or empty the file.
+    ///
+    /// Only for files that are written again from other records.
+    pub fn update_unsynced<E: From<DiskError>>(
+        &self,
+        path: &Path,
+        change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<WriteOutcome, E> {
+        self.update_with(path, Durability::Unsynced, change)
+    }
+
+    fn update_with<E: From<DiskError>>(
+        &self,
+        path: &Path,
+        durability: Durability,
         mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<WriteOutcome, E> {
         let target = self.roots.resolve_target(path)?;
@@ -321,7 +341,8 @@ impl Writer {
             let Some(bytes) = change(old.as_ref().map(|old| old.bytes.as_slice()))? else {
                 return Ok(WriteOutcome::Unchanged);
             };
-            let written = replace::replace_if_unchanged(&self.lock, &target, old.as_ref(), &bytes)?;
+            let (lock, old) = (&self.lock, old.as_ref());
+            let written = replace::replace_if_unchanged(lock, &target, old, &bytes, durability)?;
             if let Some(outcome) = written {
                 return Ok(outcome);
             }

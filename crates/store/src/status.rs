@@ -1,14 +1,16 @@
 //! Reads and edits NN-STATUS.md, the progress of one phase plan by plan.
 //!
 //! Only the worker that owns the phase writes its file. [`parse`] reads every dialect by the names
-//! of fields, columns and sections. [`update_plan`], [`set_field`], [`rewrite_aggregate`] and the
-//! `add_` functions change what they name and leave all other bytes unchanged. [`render`] makes the
+//! of fields, columns and sections. [`update_plan`], [`show_progress`], [`set_field`],
+//! [`rewrite_aggregate`] and the `add_` functions change what they name and leave all other bytes
+//! unchanged. [`render`] makes the
 //! first file of a phase. This module touches no files, and it does not decide whether one state
 //! may follow another.
 
 mod bullets;
 mod edit;
 mod layout;
+mod progress;
 mod template;
 
 use serde::Serialize;
@@ -18,6 +20,7 @@ use layout::{StatusLayout, StatusSection};
 
 pub use bullets::{add_blocker, add_context, add_decision};
 pub use edit::{FIELDS, PlanChange, rewrite_aggregate, set_field, update_plan};
+pub use progress::{StatusChange, show_progress};
 pub use template::{NewStatus, render, render_with};
 
 /// Text of a field or cell without a value.

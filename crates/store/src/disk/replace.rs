@@ -18,6 +18,20 @@ const MODE_MASK: u32 = 0o777;
 /// The mode of a file that replaces no other, before the umask.
 const MODE_NEW: u32 = 0o666;
 
+/// Whether a change survives a power failure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    Synced,
+    Unsynced,
+}
+
+/// The content of a new file, and the file whose mode and owner it takes.
+struct NewFile<'a> {
+    like: Option<&'a Metadata>,
+    bytes: &'a [u8],
+    durability: Durability,
+}
+
 /// The content and metadata of a file before a change.
 pub(super) struct OldFile {
     pub(super) bytes: Vec<u8>,
@@ -58,7 +72,8 @@ pub(super) fn replace_file(
     if is_up_to_date(lock, path, old, bytes)? {
         return Ok(WriteOutcome::Unchanged);
     }
-    let written = write_and_rename(lock, path, old.map(|old| &old.metadata), bytes, || true)?;
+    let new = NewFile { like: old.map(|old| &old.metadata), bytes, durability: Durability::Synced };
+    let written = write_and_rename(lock, path, &new, || true)?;
     Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
 
@@ -68,6 +83,7 @@ pub(super) fn replace_if_unchanged(
     path: &Path,
     old: Option<&OldFile>,
     bytes: &[u8],
+    durability: Durability,
 ) -> Result<Option<WriteOutcome>, DiskError> {
     if is_up_to_date(lock, path, old, bytes)? {
         return Ok(Some(WriteOutcome::Unchanged));
@@ -81,7 +97,8 @@ pub(super) fn replace_if_unchanged(
         let current = fs::symlink_metadata(path).ok();
         current.as_ref().map(stamp) == old.map(|old| stamp(&old.metadata))
     };
-    write_and_rename(lock, path, old.map(|old| &old.metadata), bytes, is_unchanged)
+    let new = NewFile { like: old.map(|old| &old.metadata), bytes, durability };
+    write_and_rename(lock, path, &new, is_unchanged)
 }
 
 /// Returns whether the file has the bytes already and durably; refuses a write-protected file.
@@ -107,7 +124,9 @@ pub(super) fn create_like(
     path: &Path,
     source: &OldFile,
 ) -> Result<WriteOutcome, DiskError> {
-    let written = write_and_rename(lock, path, Some(&source.metadata), &source.bytes, || true)?;
+    let (like, bytes) = (Some(&source.metadata), source.bytes.as_slice());
+    let new = NewFile { like, bytes, durability: Durability::Synced };
+    let written = write_and_rename(lock, path, &new, || true)?;
     Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
 
@@ -117,14 +136,13 @@ pub(super) fn create_like(
 fn write_and_rename(
     lock: &Lock,
     path: &Path,
-    like: Option<&Metadata>,
-    bytes: &[u8],
+    new: &NewFile<'_>,
     may_rename: impl Fn() -> bool,
 ) -> Result<Option<WriteOutcome>, DiskError> {
     let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{:016x}", process::id(), random()));
     lock.note_temp(&temp)?;
     failpoint::reach("disk.temp.noted");
-    let renamed = write_temp(&temp, like, bytes).and_then(|()| match may_rename() {
+    let renamed = write_temp(&temp, new).and_then(|()| match may_rename() {
         true => syscalls::rename(&temp, path).map(|()| true),
         false => Ok(false),
     });
@@ -134,8 +152,10 @@ fn write_and_rename(
         return renamed.map(|_| None).map_err(DiskError::io("write", path));
     }
     failpoint::reach("disk.renamed");
-    sync_parent(path).inspect_err(|_| lock.mark_sync_failed())?;
-    failpoint::reach("disk.named");
+    if new.durability == Durability::Synced {
+        sync_parent(path).inspect_err(|_| lock.mark_sync_failed())?;
+        failpoint::reach("disk.named");
+    }
     lock.erase_temp_note();
     Ok(Some(WriteOutcome::Written))
 }
@@ -145,8 +165,9 @@ pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Creates a temporary file with content, mode and owner, and syncs it.
-fn write_temp(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
+/// Creates a temporary file with content, mode and owner, and syncs it if it must be durable.
+fn write_temp(temp: &Path, new: &NewFile<'_>) -> io::Result<()> {
+    let NewFile { like, bytes, durability } = *new;
     let mode = like.map_or(MODE_NEW, |like| like.mode() & MODE_MASK);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
@@ -158,8 +179,10 @@ fn write_temp(temp: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<
     failpoint::reach_torn("disk.temp.torn", || drop((&file).write_all(half)));
     syscalls::append(&file, temp, bytes)?;
     failpoint::reach("disk.temp.written");
-    syscalls::sync(&file, temp)?;
-    failpoint::reach("disk.temp.synced");
+    if durability == Durability::Synced {
+        syscalls::sync(&file, temp)?;
+        failpoint::reach("disk.temp.synced");
+    }
     Ok(())
 }
 

@@ -27,6 +27,8 @@ pub struct PlanChange<'a> {
     pub plan: &'a str,
     /// New state.
     pub status: Option<&'a str>,
+    /// Start time of day; `None` sets it when the plan begins.
+    pub started: Option<&'a str>,
     /// Commit that completed the plan.
     pub commit: Option<&'a str>,
     /// Duration of the plan.
@@ -118,7 +120,7 @@ fn phase_status(status: &Status) -> Option<&'static str> {
 }
 
 /// Sets a field, or adds it below the existing fields.
-fn set_or_add_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
+pub(super) fn set_or_add_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
     let layout = StatusLayout::new(bytes);
     let value = one_line_or_unset(value);
     let head = layout.head();
@@ -148,7 +150,7 @@ fn set_or_add_field(bytes: &[u8], name: &str, value: &str) -> Vec<u8> {
     apply(bytes, splices)
 }
 
-fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusError> {
+pub(super) fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusError> {
     let layout = StatusLayout::new(bytes);
     let table = layout.plan_table();
     let rows = table.as_ref().map(|table| layout.plan_rows(table)).unwrap_or_default();
@@ -166,7 +168,7 @@ fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusErr
     .into_iter()
     .filter_map(|(column, value)| Some((column, one_line_or_unset(value?))))
     .collect();
-    if let Some(time) = start_time(row, change)
+    if let Some(time) = change.started.map(str::to_owned).or_else(|| start_time(row, change))
         && PlanColumn::Started.find(&layout.text, &table).is_some()
     {
         cells.push((PlanColumn::Started, time));
@@ -175,7 +177,7 @@ fn write_row(bytes: &[u8], change: &PlanChange<'_>) -> Result<Vec<u8>, StatusErr
 }
 
 /// Finds a plan by its id as written, or else by its id without padding.
-fn find_plan(rows: &[(usize, PlanRow)], plan: &str) -> Option<usize> {
+pub(super) fn find_plan(rows: &[(usize, PlanRow)], plan: &str) -> Option<usize> {
     let exact = rows.iter().position(|(_, row)| row.plan == plan.trim());
     exact.or_else(|| {
         let wanted = unpadded(plan);

@@ -47,6 +47,7 @@ proptest! {
             tasks: Some(&tasks),
             duration: Some(&last),
             now_utc: NOW,
+            ..PlanChange::default()
         };
         let new = update_plan(file.as_bytes(), &change).expect("plan exists");
         let (before, after) = (parse(file.as_bytes()), parse(&new));

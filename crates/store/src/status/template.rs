@@ -66,7 +66,7 @@ pub fn render(new: &NewStatus<'_>) -> String {
 /// Rows in the template's plan table are examples and are removed.
 pub fn render_with(template: &str, new: &NewStatus<'_>) -> String {
     let filled = fill(template, new);
-    let filled = with_table(&filled);
+    let filled = with_table(filled.as_bytes());
     let layout = StatusLayout::new(&filled);
     let bytes = match layout.plan_table() {
         Some(table) => apply(&filled, rows(&layout, &table, new.plans)),
@@ -93,16 +93,17 @@ fn fill(template: &str, new: &NewStatus<'_>) -> String {
     result
 }
 
-fn with_table(filled: &str) -> Vec<u8> {
-    let layout = StatusLayout::new(filled.as_bytes());
+/// Adds the plan table to a file that has none.
+pub(super) fn with_table(filled: &[u8]) -> Vec<u8> {
+    let layout = StatusLayout::new(filled);
     if layout.plan_table().is_some() {
-        return filled.as_bytes().to_vec();
+        return filled.to_vec();
     }
     let splices = match layout.section(StatusSection::PlanProgress) {
         Some(section) => layout.insert_below(section.heading.line, &format!("\n{PLAN_TABLE}\n")),
         None => vec![layout.insert_section(StatusSection::PlanProgress, PLAN_TABLE)],
     };
-    apply(filled.as_bytes(), splices)
+    apply(filled, splices)
 }
 
 /// Returns the edits that replace the template's example rows by one row per plan.
@@ -120,7 +121,8 @@ fn rows(layout: &StatusLayout<'_>, table: &Table, plans: &[(String, usize)]) -> 
     splices
 }
 
-fn row(text: &Text<'_>, table: &Table, (plan, tasks): &(String, usize)) -> String {
+/// Renders the row of a plan that has not begun.
+pub(super) fn row(text: &Text<'_>, table: &Table, (plan, tasks): &(String, usize)) -> String {
     let mut cells = vec![UNSET.to_owned(); table.header.cells.len()];
     let values = [
         (PlanColumn::Plan, one_line(plan)),

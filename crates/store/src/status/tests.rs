@@ -384,3 +384,57 @@ fn a_heading_ends_a_bullet() {
     let status = parse(b"## Blockers\n- a\n### More\nwords\n- b\n  and c\n");
     assert_eq!(status.blockers, ["a", "b and c"]);
 }
+
+#[test]
+fn progress_is_shown_and_everything_else_stays() {
+    let file = fresh().replace("## Blockers\n\nNone.", "## Blockers\n\n- Port 80 is taken | $1");
+    let plans = [
+        PlanChange {
+            plan: "03-01",
+            status: Some("in progress"),
+            started: Some("10:01"),
+            tasks: Some("1/2"),
+            ..Default::default()
+        },
+        PlanChange { plan: "03-03", tasks: Some("0/4"), ..Default::default() },
+    ];
+    let change = StatusChange {
+        status: Some("executing"),
+        blocker_mode: Some("skip"),
+        plans: &plans,
+        all_plans: Some(&["03-01", "03-03"]),
+        now_utc: NOW,
+    };
+    let shown = text(show_progress(file.as_bytes(), &change));
+    let expected = file
+        .replace(
+            "| 03-01 | not started | -- | -- | -- | 0/2 |",
+            "| 03-01 | in progress | 10:01 | -- | -- | 1/2 |",
+        )
+        .replace(
+            "| 03-02 | not started | -- | -- | -- | 0/5 |",
+            "| 03-03 | not started | -- | -- | -- | 0/4 |",
+        )
+        .replace("**Status:** not started", "**Status:** executing")
+        .replace("**Blocker mode:** --", "**Blocker mode:** skip")
+        .replace("**Last update:** --", &format!("**Last update:** {NOW}"))
+        .replace("0 in progress, 2 not started", "1 in progress, 1 not started");
+    assert_eq!(shown, expected);
+    let later = StatusChange { now_utc: "2026-01-02T11:00:00.000Z", ..change };
+    assert_eq!(text(show_progress(shown.as_bytes(), &later)), shown, "nothing else changed");
+}
+
+#[test]
+fn progress_is_shown_in_any_file() {
+    let plans = [PlanChange { plan: "7-2", status: Some("failed"), ..Default::default() }];
+    let change = StatusChange { plans: &plans, now_utc: NOW, ..Default::default() };
+    for file in ["", "# Words\r\n", OLD, "## Plan Progress\n\n| Plan |\n|---|\n"] {
+        let shown = show_progress(file.as_bytes(), &change);
+        assert_eq!(parse(&shown).aggregate().failed, 1, "{file}");
+        assert_eq!(parse(&shown).last_update, NOW);
+    }
+    let done = OLD.replace("07-02 | pending", "07-09 | complete");
+    let change = StatusChange { all_plans: Some(&["07-01"]), now_utc: NOW, ..Default::default() };
+    assert_eq!(parse(&show_progress(OLD.as_bytes(), &change)).plans.len(), 1);
+    assert_eq!(parse(&show_progress(done.as_bytes(), &change)).plans.len(), 2, "it was executed");
+}
