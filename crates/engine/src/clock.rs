@@ -63,11 +63,19 @@ pub fn today() -> String {
     Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
+/// Returns the time of day in UTC without seconds, from milliseconds since 1970: `14:03`.
+pub(crate) fn utc_minute(at: u64) -> String {
+    moment(at).strftime("%H:%M").to_string()
+}
+
 /// Returns the time of day in the local time zone, from milliseconds since 1970: `14:03:07`.
 pub fn time_of_day(at: u64) -> String {
+    moment(at).to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+}
+
+fn moment(at: u64) -> Timestamp {
     let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
-    let moment = moment.unwrap_or(Timestamp::UNIX_EPOCH);
-    moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+    moment.unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 #[cfg(test)]

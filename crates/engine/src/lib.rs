@@ -21,6 +21,7 @@ mod permission;
 mod repository_lock;
 pub mod run_context;
 mod sealed_commits;
+mod status_file;
 pub mod watch;
 pub mod worker;
 

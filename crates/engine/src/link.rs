@@ -47,7 +47,7 @@ mod local;
 use std::fmt;
 use std::path::PathBuf;
 
-use mow_core::lead::{Effect, Outcome};
+use mow_core::lead::{Effect, Outcome, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, LeadMessage, Report};
 use mow_core::stage::Stage;
@@ -183,8 +183,9 @@ pub trait WorkerLink {
     /// The files `taken` are stored elsewhere now. All other changes go to a rescue ref.
     fn reset(&mut self, key: WorkerKey, taken: &[LookAheadFile]) -> Result<(), EngineError>;
 
-    /// Confirms everything of an attempt that is over: nothing of it is needed any more.
-    fn close(&mut self, key: WorkerKey) -> Result<(), EngineError>;
+    /// Confirms everything of an attempt that is over: nothing of it is needed any more. STATUS.md
+    /// shows the status that the lead gave the phase.
+    fn close(&mut self, key: WorkerKey, status: Status) -> Result<(), EngineError>;
 }
 
 /// Makes a call that [`LinkIntake`] decided.
@@ -192,7 +193,7 @@ pub fn make_call(link: &mut impl WorkerLink, call: LinkCall) -> Result<(), Engin
     match call {
         LinkCall::Open { key, through } => link.open(key, through),
         LinkCall::Confirm { key, through } => link.confirm(key, through),
-        LinkCall::Close { key } => link.close(key),
+        LinkCall::Close { key, status } => link.close(key, status),
     }
 }
 

@@ -233,6 +233,12 @@ impl SealedCommits {
         self.history.commits.iter().find(|one| one.commit == commit)?.value(key)
     }
 
+    /// Returns the commit of the last task of a plan.
+    pub(crate) fn last_commit_of(&self, plan: &str) -> Option<String> {
+        let own = self.tasks.iter().filter(|((of, _), _)| of == plan);
+        own.max_by_key(|((_, task), _)| *task).map(|(_, commit)| commit.clone())
+    }
+
     /// Loads the marks of the commits from `base` to `tip`; loads journals into `journals` as
     /// needed.
     pub(crate) fn load(

@@ -33,6 +33,7 @@ mod role_documents;
 mod role_runner;
 mod script;
 mod shell_blocks;
+mod status_board;
 mod task_runner;
 mod text;
 mod trusted_state;

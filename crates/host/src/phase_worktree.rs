@@ -102,6 +102,9 @@ pub struct WorktreeSpec {
     pub branch: String,
     /// The commit, or a name of it, from which a new branch starts.
     pub base: String,
+    /// A file, relative to the worktree, that is always uncommitted. While git does not track it,
+    /// it is neither rescued nor removed.
+    pub live_file: Option<String>,
 }
 
 /// A worktree that [`prepare`] created or found.
@@ -368,7 +371,11 @@ fn advance_to_base(
     if !worktree.is_ancestor(&head, base)? {
         return Ok(false);
     }
-    rescued.extend(rescue::reset_to(worktree, spec.rescue_name(), base)?);
+    let live = match &spec.live_file {
+        Some(file) if worktree.run(&["ls-files", "--", file])?.stdout.is_empty() => Some(&**file),
+        _ => None,
+    };
+    rescued.extend(rescue::reset_to_except(worktree, spec.rescue_name(), base, live)?);
     failpoint::reach("worktree.caught_up");
     Ok(true)
 }

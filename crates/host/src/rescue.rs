@@ -86,15 +86,26 @@ impl RescueRef {
 
 /// Saves all uncommitted work of a worktree; returns `None` if there is none.
 pub fn rescue_uncommitted(worktree: &Git, name: &str) -> Result<Option<RescueRef>, RescueError> {
-    rescue_for(worktree, name, None)
+    rescue_for(worktree, name, None, None)
+}
+
+/// Saves all uncommitted work of a worktree except a file or directory, given relative to its top.
+pub fn rescue_uncommitted_except(
+    worktree: &Git,
+    name: &str,
+    except: &str,
+) -> Result<Option<RescueRef>, RescueError> {
+    rescue_for(worktree, name, None, Some(except))
 }
 
 /// Saves all uncommitted work of a worktree, and the ignored files that checking out `to` would
-/// overwrite. Fails if checking out `to` would overwrite a nested repository.
+/// overwrite. Fails if checking out `to` would overwrite a nested repository. What is at or below
+/// `except` is not saved.
 fn rescue_for(
     worktree: &Git,
     name: &str,
     to: Option<&str>,
+    except: Option<&str>,
 ) -> Result<Option<RescueRef>, RescueError> {
     let git = worktree.plumbing();
     let head = git.commit_of("HEAD")?;
@@ -104,7 +115,7 @@ fn rescue_for(
     };
     let index = PrivateIndex::of_worktree(&git)?;
     let staged = staged_tree(&git)?;
-    add_all(&index)?;
+    add_all_except(&index, except)?;
     for commit in ["HEAD"].into_iter().chain(to) {
         let overwritten = OverwrittenPaths::find(index.git(), commit)?;
         if to == Some(commit) {
@@ -140,7 +151,7 @@ pub fn rescue_before_checkout(
 ) -> Result<Option<RescueRef>, RescueError> {
     match ignored_files_overwritten_by(worktree, commit)?.is_empty() {
         true => Ok(None),
-        false => rescue_for(worktree, name, Some(commit)),
+        false => rescue_for(worktree, name, Some(commit), None),
     }
 }
 
@@ -218,12 +229,23 @@ pub fn keep_files(
 /// That is the uncommitted work, and the commits of the branch that `commit` does not contain.
 /// No other process may work in the worktree.
 pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<RescueRef>, RescueError> {
+    reset_to_except(worktree, name, commit, None)
+}
+
+/// Like [`reset_to`], but neither saves nor removes the untracked file `except`.
+pub fn reset_to_except(
+    worktree: &Git,
+    name: &str,
+    commit: &str,
+    except: Option<&str>,
+) -> Result<Vec<RescueRef>, RescueError> {
     let git = worktree.plumbing();
     let Some(commit) = git.commit_of(commit)? else {
         return Err(RescueError::NoCommit { commit: commit.to_owned() });
     };
     locks::remove_stale_locks(&git)?;
-    let mut kept: Vec<RescueRef> = rescue_for(&git, name, Some(&commit))?.into_iter().collect();
+    let mut kept: Vec<RescueRef> =
+        rescue_for(&git, name, Some(&commit), except)?.into_iter().collect();
     in_progress::quit_operation(&git)?;
     if let Some(head) = git.commit_of("HEAD")?
         && !git.is_ancestor(&head, &commit)?
@@ -232,7 +254,10 @@ pub fn reset_to(worktree: &Git, name: &str, commit: &str) -> Result<Vec<RescueRe
     }
     // Clean before the reset: the reset may change which files are ignored, and ignored files were
     // not saved. Only files that the rescue saw may be removed.
-    git.run(&["clean", "--quiet", "-d", "--force"])?;
+    let except = except.map(except_pathspec);
+    let mut clean = vec!["clean", "--quiet", "-d", "--force"];
+    clean.extend(except.iter().flat_map(|except| ["--", ":(top)", except]));
+    git.run(&clean)?;
     failpoint::reach("rescue.cleaned");
     git.run(&["reset", "--quiet", "--hard", &commit])?;
     failpoint::reach("rescue.reset");
@@ -252,7 +277,8 @@ pub fn restore_branch(
 ) -> Result<Vec<RescueRef>, RescueError> {
     let git = worktree.plumbing();
     locks::remove_stale_locks(&git)?;
-    let mut kept: Vec<RescueRef> = rescue_for(&git, name, Some(commit))?.into_iter().collect();
+    let rescued = rescue_for(&git, name, Some(commit), Some(except))?;
+    let mut kept: Vec<RescueRef> = rescued.into_iter().collect();
     in_progress::quit_operation(&git)?;
     let full = format!("refs/heads/{branch}");
     for tip in [git.commit_of("HEAD")?, git.commit_of(&full)?].into_iter().flatten() {
@@ -315,10 +341,18 @@ fn same_tree(git: &Git, left: &str, right: &str) -> bool {
 
 /// Adds all files of the worktree to a private index.
 pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
+    add_all_except(index, None)
+}
+
+/// Adds all files of the worktree to a private index, except those at or below a path.
+fn add_all_except(index: &PrivateIndex, except: Option<&str>) -> Result<(), RescueError> {
     let git = index.git();
     // `--sparse` also adds files outside a sparse checkout: a reset would remove them.
     let add = ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--sparse", "--ignore-errors"];
-    if git.ask(&add)?.success {
+    let except = except.map(except_pathspec);
+    let mut words = add.to_vec();
+    words.extend(except.iter().flat_map(|except| ["--", ":(top)", except]));
+    if git.ask(&words)?.success {
         return Ok(());
     }
     let mut left = git.run(&["ls-files", "--others", "--exclude-standard", "-z"])?.stdout;
@@ -330,6 +364,11 @@ pub(crate) fn add_all(index: &PrivateIndex) -> Result<(), RescueError> {
         return Ok(());
     }
     Err(RescueError::Unreadable { worktree: git.dir().to_path_buf(), paths })
+}
+
+/// Returns the pathspec for everything except what is at or below a path.
+fn except_pathspec(path: &str) -> String {
+    format!(":(exclude,top,literal){path}")
 }
 
 /// Adds files to the index even if git ignores them; `list` ends each path with a NUL byte.

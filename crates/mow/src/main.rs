@@ -13,6 +13,7 @@ mod failure;
 mod help;
 mod lazy_subcommands;
 mod output;
+mod phase_places;
 mod planning_commit;
 mod refusal;
 mod runs;

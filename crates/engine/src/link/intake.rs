@@ -32,6 +32,8 @@ pub enum LinkCall {
     Close {
         /// The worker.
         key: WorkerKey,
+        /// The status of its phase.
+        status: Status,
     },
 }
 
@@ -84,7 +86,7 @@ impl LinkIntake {
             if state.status.holds_slot() {
                 calls.extend(self.open(state));
             } else {
-                calls.push(LinkCall::Close { key });
+                calls.push(LinkCall::Close { key, status: state.status });
             }
         }
         calls
@@ -175,13 +177,22 @@ impl LinkIntake {
         let (mut calls, mut over) = (Vec::new(), Vec::new());
         for event in events {
             let Event::StatusChanged { phase, .. } = event else { continue };
-            let current = lead.phases.get(phase).filter(|state| state.status.holds_slot());
+            let Some(state) = lead.phases.get(phase) else { continue };
+            let current = Some(state).filter(|state| state.status.holds_slot());
+            let mut closed = Vec::new();
             for key in self.keys_of(*phase) {
                 if current.is_none_or(|state| state.attempt != key.attempt) {
                     self.forget(key);
-                    over.push(LinkCall::Close { key });
+                    closed.push(key);
                 }
             }
+            // A person can cancel or pause a phase that has no worker.
+            let is_stopped = matches!(state.status, Status::Paused | Status::Cancelled);
+            if closed.is_empty() && is_stopped && state.attempt > 0 {
+                closed.push(key_of(state));
+            }
+            let status = state.status;
+            over.extend(closed.into_iter().map(|key| LinkCall::Close { key, status }));
             calls.extend(current.and_then(|state| self.open(state)));
         }
         for key in std::mem::take(&mut self.unconfirmed) {

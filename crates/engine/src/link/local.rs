@@ -7,6 +7,7 @@
 mod look_ahead;
 mod prepare;
 mod spawn;
+mod status;
 #[cfg(test)]
 mod tests;
 mod worktree;
@@ -17,6 +18,7 @@ use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use mow_core::lead::Status;
 use mow_core::phase::PhaseNumber;
 use mow_core::report::{Brief, LeadMessage, NoteNumbers, NumberedMessage, Report};
 use mow_core::stage::Stage;
@@ -242,10 +244,12 @@ impl WorkerLink for LocalLink {
         look_ahead::reset(&self.shared.ctx, &key.phase, taken)
     }
 
-    /// Writes nothing: no process is left that would read it. The files are kept, because the proof
-    /// of the phase and later attempts read them.
-    fn close(&mut self, key: WorkerKey) -> Result<(), EngineError> {
+    /// Writes only STATUS.md. The files of the attempt are kept, because the proof of the phase and
+    /// later attempts read them.
+    fn close(&mut self, key: WorkerKey, status: Status) -> Result<(), EngineError> {
         self.connections().workers.remove(&key);
+        // The file is for people: the run continues without it.
+        status::settle(&self.shared.ctx, key, status).ok();
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Moves uncommitted changes to a rescue ref, and resets the worktree to the last commit.
 
 use mow_host::commit::{self, Paths};
-use mow_host::{in_progress, rescue};
+use mow_host::in_progress;
 
 use super::phase_workspace::PhaseWorkspace;
 use crate::EngineError;
@@ -21,7 +21,7 @@ pub(super) fn set_aside_changes(
     if in_progress::has_operation(&git)? {
         // Otherwise the task's commit would conclude the merge in progress and undo what it
         // merged.
-        rescue::rescue_uncommitted(&git, &name)?;
+        workspace.rescue_uncommitted(&name)?;
         in_progress::quit_operation(&git)?;
     }
     let planning = workspace.planning_below_top();
@@ -42,7 +42,7 @@ pub(super) fn set_aside_changes(
     if answer.stdout.is_empty() {
         return Ok(None);
     }
-    let rescued = rescue::rescue_uncommitted(&git, &name)?;
+    let rescued = workspace.rescue_uncommitted(&name)?;
     failpoint::reach("task.rescued");
     let is_tracked = |entry: &&[u8]| entry.len() > 3 && !entry.starts_with(b"??");
     let tracked: Vec<_> =

@@ -167,9 +167,7 @@ impl<'a> PhaseCloser<'a> {
         let workspace = self.workspace;
         let (head, sealed) = (workspace.head()?, workspace.sealed_commits()?);
         if sealed.closing.contains(&head) {
-            // An attempt that was halted right after this commit may have set another status.
-            let before = workspace.git().commit_of(&format!("{head}^"))?.unwrap_or_default();
-            self.documents.note_phase_complete(&before)?;
+            self.documents.restore_closed_status(&head)?;
             let decisions = self.knowledge.decisions()?;
             return Ok(Outcome::Closed { commit: Some(head), decisions });
         }

@@ -1,20 +1,19 @@
 //! Writes the documents of a phase: CONTEXT.md, plan summaries, STATUS.md and CHECKPOINT.md.
 
 use mow_core::inbox::InboxAnswer;
-use mow_core::worker::{Effect, Outcome};
-use mow_host::rescue;
+use mow_core::worker::{self, Effect, Outcome};
+use mow_store::disk;
 use mow_store::phase_documents::{self, CheckpointFacts};
-use mow_store::status::{self, NewStatus, PlanChange};
-use mow_store::{disk, phase_dirs};
+use mow_store::status::{self, PlanChange, StatusChange};
 
 use super::knowledge::PhaseKnowledge;
 use super::phase_commits::{CommitContents, PhaseCommits};
 use super::phase_survey::PhaseSurvey;
 use super::phase_workspace::PhaseWorkspace;
-use super::plan_files::read_plan;
 use super::text::short;
 use crate::EngineError;
 use crate::clock::now_text;
+use crate::status_file::worker_name;
 
 /// Writes the phase's documents.
 #[derive(Clone, Copy)]
@@ -58,57 +57,34 @@ impl<'a> PhaseDocuments<'a> {
         self.change_status(|old| {
             let change = PlanChange {
                 plan,
-                status: Some("complete"),
+                status: Some(worker::COMPLETE),
                 commit: commit.map(short),
                 duration: Some(duration),
                 tasks: Some(&count),
                 now_utc: &now,
+                ..PlanChange::default()
             };
-            status::update_plan(old, &change).ok()
+            let plans = [change];
+            let change = StatusChange { plans: &plans, now_utc: &now, ..StatusChange::default() };
+            Some(status::show_progress(old, &change))
         })
     }
 
     /// Changes STATUS.md, which is created if it does not exist. A change that cannot be made is
     /// skipped.
+    ///
+    /// Status, blocker mode and rows of plans are written by [`StatusBoard`] alone.
+    ///
+    /// [`StatusBoard`]: super::status_board::StatusBoard
     pub(super) fn change_status(
         &self,
         change: impl Fn(&[u8]) -> Option<Vec<u8>>,
     ) -> Result<(), EngineError> {
-        let path = self.workspace.document("STATUS");
-        let new = self.new_status()?;
-        disk::update(&self.workspace.project, &path, |old| {
-            Ok::<_, EngineError>(change(old.unwrap_or(&new)))
-        })?;
-        Ok(())
-    }
-
-    fn new_status(&self) -> Result<Vec<u8>, EngineError> {
-        let workspace = self.workspace;
-        let number = workspace.brief.phase.to_string();
-        let dir = phase_dirs::find(&workspace.project.planning, &number);
-        let ids = dir.iter().flat_map(|dir| dir.files_of(phase_dirs::PhaseFileKind::Plan));
-        let mut plans = Vec::new();
-        for id in ids.filter_map(|file| phase_dirs::PhaseFileKind::Plan.id(file)) {
-            plans.push((id.to_owned(), read_plan(workspace, id)?.tasks.len()));
-        }
-        let prefix = workspace.file_prefix();
-        let new = NewStatus { phase: &prefix, name: &workspace.brief.name, plans: &plans };
-        let mut bytes = status::render(&new).into_bytes();
-        let worker = self.worker_name();
-        let now = now_text();
-        let worktree = &workspace.worktree;
-        let worktree = worktree.strip_prefix(workspace.ctx.top()).unwrap_or(worktree);
-        let worktree = worktree.display().to_string();
-        for (field, value) in
-            [("worker", worker.as_str()), ("worktree", &worktree), ("started", &now)]
-        {
-            bytes = status::set_field(&bytes, field, value).unwrap_or(bytes);
-        }
-        Ok(bytes)
+        self.workspace.status.change(change)
     }
 
     fn worker_name(&self) -> String {
-        format!("phase-{}-worker", self.workspace.file_prefix())
+        worker_name(&self.workspace.brief.phase)
     }
 
     /// Adds a line to the context section of STATUS.md.
@@ -120,14 +96,34 @@ impl<'a> PhaseDocuments<'a> {
 
     /// Marks the phase as complete as of a commit, and removes its checkpoint.
     pub(super) fn note_phase_complete(&self, commit: &str) -> Result<(), EngineError> {
+        let now = now_text();
         self.change_status(|old| {
-            let old = status::set_field(old, "status", "complete").ok()?;
-            status::set_field(&old, "verified", short(commit)).ok()
+            let verified = status::set_field(old, "verified", short(commit)).ok()?;
+            let change = StatusChange {
+                status: Some(worker::COMPLETE),
+                now_utc: &now,
+                ..StatusChange::default()
+            };
+            Some(status::show_progress(&verified, &change))
         })?;
         failpoint::reach("phase.noted");
         self.remove_checkpoint()?;
         failpoint::reach("phase.checkpoint.archived");
         Ok(())
+    }
+
+    /// Marks a phase as complete whose last commit an earlier attempt made. STATUS.md becomes what
+    /// that commit has, so that the worktree is clean.
+    pub(super) fn restore_closed_status(&self, head: &str) -> Result<(), EngineError> {
+        let git = self.workspace.git();
+        let path = self.workspace.below_worktree(&self.workspace.document("STATUS"));
+        let committed = git.ask(&["cat-file", "blob", &format!("{head}:{path}")])?;
+        if committed.success {
+            self.change_status(|_| Some(committed.stdout.clone()))?;
+            return self.remove_checkpoint();
+        }
+        let before = git.commit_of(&format!("{head}^"))?.unwrap_or_default();
+        self.note_phase_complete(&before)
     }
 
     /// Removes CHECKPOINT.md, so that later attempts do not read it.
@@ -150,7 +146,7 @@ impl<'a> PhaseDocuments<'a> {
         let planning = format!(":(exclude,top){}", workspace.planning_below_top());
         let changes = git.run(&["diff", "HEAD", "--stat", "--", ".", &planning])?.text();
         let name = workspace.rescue_name(status);
-        let rescue = rescue::rescue_uncommitted(&git, &name)?;
+        let rescue = workspace.rescue_uncommitted(&name)?;
         failpoint::reach("checkpoint.rescued");
         let found = self.survey.survey()?;
         let done: Vec<_> =
@@ -182,9 +178,6 @@ impl<'a> PhaseDocuments<'a> {
         workspace.write_phase_file(&file, &text)?;
         failpoint::reach("checkpoint.written");
         PhaseKnowledge::new(workspace).write_documents()?;
-        let word = if status == "failed" { "failed" } else { "paused" };
-        self.change_status(|old| status::set_field(old, "status", word).ok())?;
-        failpoint::reach("checkpoint.noted");
         Ok(Outcome::Done)
     }
 }

@@ -136,6 +136,7 @@ impl<'a> PhaseSurvey<'a> {
                 files: plan.files_modified.clone(),
                 problem: plan_problem(&plan),
                 tasks: plan.tasks.iter().map(task_snapshot).collect(),
+                commit: sealed.last_commit_of(id),
                 unchecked: !closed && sealed.unchecked.contains(id),
                 alone: sealed.undone.iter().any(|(of, _)| of == id),
                 id: id.clone(),

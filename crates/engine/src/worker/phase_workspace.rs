@@ -12,6 +12,7 @@ use mow_core::report::Brief;
 use mow_core::worker::{Input, Role};
 use mow_host::git::Git;
 use mow_host::launch::AttemptMarks;
+use mow_host::rescue::{self, RescueRef};
 use mow_host::stop_signal::StopSignal;
 use mow_host::stuck_detector::ActivityChange;
 use mow_store::disk::{WAIT_DEFAULT, Writer};
@@ -19,6 +20,7 @@ use mow_store::phase_documents::DocumentHeader;
 use mow_store::project::Project;
 
 use super::repository_guard::AGENT_REFLOG_PREFIX;
+use super::status_board::StatusBoard;
 use super::task_runner::TaskId;
 use super::trusted_state::TrustedState;
 use crate::EngineError;
@@ -26,6 +28,7 @@ use crate::activity::{ActivityStream, ActivityWriter};
 use crate::agent_config::{self, AgentConfig};
 use crate::run_context::RunContext;
 use crate::sealed_commits::{AttemptJournal, SealedCommits};
+use crate::status_file::StatusFile;
 
 /// What the effects of one phase attempt share.
 ///
@@ -53,6 +56,8 @@ pub(super) struct PhaseWorkspace {
     /// Held while a commit is made, so that commits happen one at a time.
     pub(super) commit_lock: Arc<Mutex<()>>,
     activity: ActivityWriter,
+    /// The phase's STATUS.md.
+    pub(super) status: Arc<StatusBoard>,
 }
 
 /// Sends an input to the worker's event loop, which records it in the journal. The loop confirms
@@ -82,6 +87,9 @@ impl PhaseWorkspace {
         let trusted = Arc::new(Mutex::new(trusted));
         let activity = ActivityWriter::new(&ctx.run, &brief.phase, brief.attempt);
         let on_activity: ActivityCallback = Arc::new(|_| {});
+        let commit_lock = Arc::<Mutex<()>>::default();
+        let file = StatusFile::new(&ctx, project.clone(), &dir_name, (&brief.phase, &brief.name));
+        let status = Arc::new(StatusBoard::new(file, Arc::clone(&commit_lock)));
         Ok(Self {
             ctx,
             brief,
@@ -95,8 +103,9 @@ impl PhaseWorkspace {
             trusted,
             usage: Arc::default(),
             channel: Arc::default(),
-            commit_lock: Arc::default(),
+            commit_lock,
             activity,
+            status,
         })
     }
 
@@ -276,6 +285,14 @@ impl PhaseWorkspace {
     /// Returns the text that begins every reflog entry made by an agent of this attempt.
     pub(super) fn reflog_prefix(&self) -> String {
         format!("{AGENT_REFLOG_PREFIX}{}", self.ctx.token(&self.brief.phase, self.brief.attempt))
+    }
+
+    /// Rescues all uncommitted work except STATUS.md, which is never clean while the worker runs.
+    pub(super) fn rescue_uncommitted(&self, name: &str) -> Result<Option<RescueRef>, EngineError> {
+        let status = self.below_worktree(&self.document("STATUS"));
+        // Git must not see temporary files of STATUS.md.
+        let _no_write = self.commit_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(rescue::rescue_uncommitted_except(&self.git(), name, &status)?)
     }
 
     /// Returns the name of a rescue ref of this phase.

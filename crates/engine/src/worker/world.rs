@@ -2,7 +2,9 @@
 //! each running effect.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
 use std::time::Duration;
 
 use mow_core::worker::{Effect, Event, Input, Outcome, Worker};
@@ -85,6 +87,10 @@ impl WorkerWorld {
         let learned = sender.clone();
         let channel = move |input, receipt| drop(learned.send(Wakeup::Learned(input, receipt)));
         workspace.channel.set(Box::new(channel)).ok();
+        let status = Arc::clone(&workspace.status);
+        // Without the thread, STATUS.md is written when a plan or the attempt ends.
+        let write = move || status.write_until_closed();
+        thread::Builder::new().name("mow-status".to_owned()).spawn(write).ok();
         Self {
             workspace,
             life,
@@ -183,11 +189,9 @@ impl World<Worker> for WorkerWorld {
         Ok(())
     }
 
-    fn release(
-        &mut self,
-        _worker: &Worker,
-        (id, effect): (u64, Effect),
-    ) -> Result<(), EngineError> {
+    fn release(&mut self, worker: &Worker, (id, effect): (u64, Effect)) -> Result<(), EngineError> {
+        // Effects edit STATUS.md, too, so it first shows what was decided.
+        self.workspace.status.show(worker.live_status());
         if let Effect::Interrupt { of } = effect {
             let matching = self.stops.iter().filter(|(id, _)| of.is_none_or(|of| of == **id));
             matching.for_each(|(_, stop)| stop.stop());
@@ -205,7 +209,7 @@ impl World<Worker> for WorkerWorld {
             let outcome = perform(&workspace, id, &effect);
             sender.send(Wakeup::Finished(id, outcome)).ok();
         };
-        let thread = std::thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
+        let thread = thread::Builder::new().name("mow-effect".to_owned()).spawn(act);
         thread.map(drop).map_err(EngineError::io("start a thread"))
     }
 
@@ -213,6 +217,10 @@ impl World<Worker> for WorkerWorld {
         for receipt in self.receipts.drain(..) {
             // The effect that waits for it may have been given up.
             receipt.send(()).ok();
+        }
+        self.workspace.status.show(worker.live_status());
+        if worker.has_ended() {
+            self.workspace.status.close();
         }
         Ok(!worker.has_ended())
     }

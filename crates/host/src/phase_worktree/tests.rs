@@ -19,7 +19,10 @@ impl Fixture {
         repository.write("deep/code", "code\n");
         let base = repository.commit("second");
         let path = repository.root().join(".worktrees/p03");
-        Self { job: WorktreeSpec { path, branch: "phase-03".to_owned(), base }, repository }
+        Self {
+            job: WorktreeSpec { path, branch: "phase-03".to_owned(), base, live_file: None },
+            repository,
+        }
     }
 
     fn prepare(&self) -> PreparedWorktree {
@@ -382,7 +385,12 @@ fn lfs_pointers_are_checked_out_and_kept_without_the_lfs_program() {
         repository.run_git(&["config", key, value]);
     }
     let path = repository.root().join(".worktrees/p03");
-    let job = WorktreeSpec { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    let job = WorktreeSpec {
+        path: path.clone(),
+        branch: "phase-03".into(),
+        base: "main".into(),
+        live_file: None,
+    };
     prepare(&repository.root(), &job).unwrap();
     assert_eq!(fs::read_to_string(path.join("x.bin")).unwrap(), pointer);
     write(&path.join("code"), "c\n");
@@ -399,7 +407,12 @@ fn a_worktree_is_as_sparse_as_the_main_one() {
     repository.commit("directories");
     repository.run_git(&["sparse-checkout", "set", "in"]);
     let path = repository.root().join(".worktrees/p03");
-    let job = WorktreeSpec { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    let job = WorktreeSpec {
+        path: path.clone(),
+        branch: "phase-03".into(),
+        base: "main".into(),
+        live_file: None,
+    };
     prepare(&repository.root(), &job).unwrap();
     assert!(path.join("in/file").exists() && !path.join("out").exists());
 }

@@ -20,7 +20,12 @@ fn repository() -> (Repository, Repository, PathBuf) {
     repository.run_git(&[&LOCAL[..], &add].concat());
     repository.commit("with a library");
     let path = repository.root().join(".worktrees/p03");
-    let job = WorktreeSpec { path: path.clone(), branch: "phase-03".into(), base: "main".into() };
+    let job = WorktreeSpec {
+        path: path.clone(),
+        branch: "phase-03".into(),
+        base: "main".into(),
+        live_file: None,
+    };
     prepare(&repository.root(), &job).unwrap();
     let worktree = Git::at_top(&path);
     worktree.run(&[&LOCAL[..], &["submodule", "--quiet", "update", "--init"]].concat()).unwrap();

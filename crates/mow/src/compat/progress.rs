@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{LiveWorktrees, Run, notice_live_run};
+use crate::phase_places::PhasePlaces;
+use crate::runs::{Run, notice_live_run};
 use crate::wire::ps::RunSummaryJson;
 use crate::worktrees::claims::load_assignments;
 
@@ -40,11 +41,9 @@ struct PlanTotals {
 impl ProgressArgs {
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         let dirs = PhaseDirs::load(&context.project.planning);
-        let live = LiveWorktrees::load(context);
-        // While a run is live, the current files of a phase are in its worktree.
+        let places = PhasePlaces::load(context);
         let counted = dirs.iter().map(|dir| {
-            let live_dir = dir.number.as_ref().and_then(|number| live.dir(number));
-            live_dir.map_or_else(|| phase_json(dir), |dir| phase_json(&dir))
+            places.with_more_summaries(dir).map_or_else(|| phase_json(dir), |dir| phase_json(&dir))
         });
         let phases: Vec<_> = counted.collect();
         notice_live_run(context);

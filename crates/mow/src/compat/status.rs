@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::context::{Context, now};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::LiveWorktrees;
+use crate::phase_places::PhasePlaces;
 use crate::status_file::{Place, find, init, place};
 
 /// The subcommands of `mow status`.
@@ -79,15 +79,14 @@ impl StatusCommand {
     }
 }
 
-/// Finds the file to read: the one in the worktree while a live run works on the phase.
+/// Finds the file to read: that of the phase's worktree, unless the project's own is newer.
 fn find_to_read(context: &Context, phase: &str) -> Result<Place, Failure> {
+    let own = context.phase_dir(phase);
     let number = phase_dirs::parse_argument(phase);
-    let in_worktree =
-        number.and_then(|number| LiveWorktrees::load(context).dir(&number)).map(place);
-    match in_worktree.filter(|place| place.path.is_file()) {
-        Some(place) => Ok(place),
-        None => find(context, phase),
-    }
+    let newer = number.and_then(|number| {
+        PhasePlaces::load(context).with_newer_status(&number, own.as_ref()).map(place)
+    });
+    newer.map_or_else(|| find(context, phase), Ok)
 }
 
 fn status_missing(context: &Context, phase: &str, path: &Path) -> Failure {
@@ -164,6 +163,7 @@ fn write(context: &Context, args: &StatusWriteArgs) -> Result<Output, Failure> {
     let row = PlanChange {
         plan,
         status: args.status.as_deref(),
+        started: None,
         commit: args.commit.as_deref(),
         duration: args.duration.as_deref(),
         tasks: args.tasks.as_deref(),

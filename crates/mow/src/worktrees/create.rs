@@ -188,7 +188,8 @@ fn prepare(git: &Git, path: &Path, branch: &str) -> Result<PreparedWorktree, Fai
         return Err(Failure::refused(message).hint(format!("run `git checkout {branch}` in it")));
     }
     let base = if git.branch_exists(branch)? { full } else { base_branch(git)? };
-    let spec = WorktreeSpec { path: path.to_path_buf(), branch: branch.to_owned(), base };
+    let spec =
+        WorktreeSpec { path: path.to_path_buf(), branch: branch.to_owned(), base, live_file: None };
     phase_worktree::prepare(git.dir(), &spec).map_err(|error| match error {
         WorktreeError::Git(error) => error.into(),
         WorktreeError::BranchInUse { branch, path } => {

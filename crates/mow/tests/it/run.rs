@@ -14,6 +14,7 @@ mod inbox;
 mod kills;
 mod knowledge;
 mod live_activity;
+mod live_status;
 mod look_ahead;
 mod lying_agents;
 mod merging;

@@ -10,6 +10,10 @@ fn phase() -> PhaseNumber {
     PhaseNumber::whole(1)
 }
 
+fn close(status: Status) -> LinkCall {
+    LinkCall::Close { key: key(1), status }
+}
+
 fn key(attempt: u32) -> WorkerKey {
     (phase(), attempt).into()
 }
@@ -154,7 +158,8 @@ fn an_attempt_that_is_over_is_closed() {
     let mut fixture = Fixture::running();
     fixture.records(1, 1, 1);
     fixture.take();
-    assert_eq!(fixture.set_status(1, Status::Complete), [LinkCall::Close { key: key(1) }]);
+    assert_eq!(fixture.set_status(1, Status::Complete), [close(Status::Complete)]);
+    assert_eq!(fixture.set_status(1, Status::Paused), [close(Status::Paused)]);
     assert_eq!(fixture.set_status(1, Status::Merged), []);
     fixture.records(1, 1, 2);
     fixture.gone(1, 2);
@@ -173,7 +178,7 @@ fn a_new_lead_opens_what_runs_after_the_last_record_and_closes_the_rest() {
     assert_eq!(fixture.take(), (vec![5], false));
     fixture.set_status(1, Status::Failed);
     fixture.intake = LinkIntake::default();
-    assert_eq!(fixture.intake.resume(&fixture.lead), [LinkCall::Close { key: key(1) }]);
+    assert_eq!(fixture.intake.resume(&fixture.lead), [close(Status::Failed)]);
 }
 
 #[test]

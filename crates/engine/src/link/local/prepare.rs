@@ -19,8 +19,8 @@ use mow_store::state::assignments::{Assignment, NO_PLAN};
 use mow_store::{manifest, phase_dirs, planning_copy};
 use serde_json::json;
 
-use super::look_ahead;
 use super::worktree::{change_manifest, is_newer, project_in};
+use super::{look_ahead, status};
 use crate::EngineError;
 use crate::clock::now_text;
 use crate::link::PrepareJob;
@@ -51,6 +51,7 @@ pub(super) fn prepare(
         path: worktree.path.clone(),
         branch: worktree.branch.clone(),
         base: job.base.clone(),
+        live_file: status::path_in_worktree(ctx, &worktree, phase),
     };
     let prepared =
         repository.exclusively(|| match claim_phase(ctx, phase, attempt, &worktree)? {
@@ -138,8 +139,12 @@ pub(super) fn make_worktree_ahead(
 ) -> Result<(), EngineError> {
     let worktree = ctx.worktree(phase)?;
     if !worktree.path.exists() {
-        let job =
-            WorktreeSpec { path: worktree.path, branch: worktree.branch, base: base.to_owned() };
+        let job = WorktreeSpec {
+            path: worktree.path,
+            branch: worktree.branch,
+            base: base.to_owned(),
+            live_file: None,
+        };
         phase_worktree::prepare(ctx.top(), &job)?;
         failpoint::reach("ahead.made");
     }

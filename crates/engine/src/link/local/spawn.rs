@@ -30,6 +30,7 @@ pub(super) fn spawn(ctx: &RunContext, brief: &Brief) -> Result<Option<Child>, En
             .append(Clock::default().now(), &[NumberedMessage::from(LeadMessage::Brief(brief))])?;
     }
     failpoint::reach("inbox.brief.written");
+    super::status::begin(ctx, brief)?;
     let worktree = ctx.worktree(phase)?.path;
     let words = ["worker", "--run", &brief.run, "--phase", &phase.to_string(), "--attempt"];
     let mut args: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();

@@ -164,7 +164,7 @@ fn a_worker_is_started_once() {
     link.link.open(key(), 0).unwrap();
     link.poll_until_gone();
     fixture.start(&mut link);
-    link.link.close(key()).unwrap();
+    link.link.close(key(), Status::Complete).unwrap();
     link.link.open(key(), 0).unwrap();
     link.poll_until_gone();
     assert_eq!(fixture.lines("starts"), 1);
@@ -205,7 +205,7 @@ fn a_closed_worker_sends_no_events() {
     fixture.start(&mut link);
     link.link.open(key(), 0).unwrap();
     for _ in 0..2 {
-        link.link.close(key()).unwrap();
+        link.link.close(key(), Status::Complete).unwrap();
         link.link.confirm(key(), 1).unwrap();
     }
     fixture.report(&[note("late")]);

@@ -508,7 +508,7 @@ impl WorkerLink for Sim {
         Ok(())
     }
 
-    fn close(&mut self, key: WorkerKey) -> Result<(), EngineError> {
+    fn close(&mut self, key: WorkerKey, _: Status) -> Result<(), EngineError> {
         let key = (key.phase, key.attempt);
         self.link.open.remove(&key);
         self.link.given.remove(&key);

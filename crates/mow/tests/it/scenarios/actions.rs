@@ -279,7 +279,11 @@ pub(super) fn run_engine_action(arguments: &str) {
         }
         ["prepare", phase] => {
             let (path, branch) = (worktree_path(phase), format!("phase-0{phase}"));
-            prepare(&root, &WorktreeSpec { path, branch, base: "main".to_owned() }).ok();
+            prepare(
+                &root,
+                &WorktreeSpec { path, branch, base: "main".to_owned(), live_file: None },
+            )
+            .ok();
         }
         ["remove", phase, delete] => {
             let (path, branch) = (worktree_path(phase), format!("phase-0{phase}"));
