@@ -13,12 +13,13 @@ use super::PlannedProject;
 
 /// Patterns that differ between any two runs, with their replacements. The order matters: a run id
 /// contains a date.
-const MASKS: [(&str, &str); 9] = [
+const MASKS: [(&str, &str); 10] = [
     (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?", "TIME"),
     (r"\d{4}-\d{2}-\d{2}", "DATE"),
     (r"\b[0-9a-f]{7,64}\b", "HASH"),
     (r"\b\d+(\.\d+)? ?(min|ms|s|h)\b", "DURATION"),
+    (r"\| \d\d:\d\d \|", "| TIME |"),
     (r"(?i)(attempt\W{1,4})\d+", "${1}N"),
     // How often the lead was away depends on the disturbance. The first such note replaces "None."
     (
