@@ -14,7 +14,7 @@ use mow_store::disk::{WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{self, PhaseFileKind};
 use mow_store::plan;
 use mow_store::project::Project;
-use mow_store::status::{self, NewStatus, PlanChange, StatusChange, UNSET};
+use mow_store::status::{self, NewStatus, PlanChange, ProgressChange, UNSET};
 
 use crate::EngineError;
 use crate::clock::{now_text, utc_minute};
@@ -85,11 +85,11 @@ impl StatusFile {
         let now = now_text();
         self.change_existing_or_new(|old, is_new| {
             let mut bytes = self.with_worker(old, &now);
-            let change = StatusChange {
+            let change = ProgressChange {
                 status: (!is_new).then_some(worker::INITIALIZING),
                 blocker_mode: mode.map(BlockerMode::name),
                 now_utc: &now,
-                ..StatusChange::default()
+                ..ProgressChange::default()
             };
             bytes = status::show_progress(&bytes, &change);
             Some(bytes)
@@ -102,7 +102,7 @@ impl StatusFile {
         self.change(|old| {
             let is_starting = status::parse(old).status == worker::INITIALIZING;
             let status = is_starting.then_some(status);
-            let change = StatusChange { status, now_utc: &now, ..StatusChange::default() };
+            let change = ProgressChange { status, now_utc: &now, ..ProgressChange::default() };
             Some(status::show_progress(old, &change))
         })
     }
@@ -192,7 +192,7 @@ fn with_status(old: &[u8], before: Option<&LiveStatus>, next: &LiveStatus) -> Ve
     let plans: Vec<_> = texts.iter().map(|texts| texts.change(&now)).collect();
     let ids = next.plans.as_ref().filter(|_| shown_plans.is_none());
     let ids: Option<Vec<_>> = ids.map(|all| all.iter().map(|plan| plan.id.as_str()).collect());
-    let change = StatusChange {
+    let change = ProgressChange {
         status: before.is_none().then_some(next.status),
         blocker_mode: next.blocker_mode.map(BlockerMode::name),
         plans: &plans,

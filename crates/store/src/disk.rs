@@ -51,7 +51,7 @@ pub use rotating_file::RotatingFile;
 pub use space::{free_bytes, is_writable};
 
 use crate::project::Project;
-use replace::{Durability, OldFile};
+use replace::{OldFile, SyncMode};
 use writable_roots::WritableRoots;
 
 /// How long a writer waits for a lock before it gives up.
@@ -315,7 +315,7 @@ impl Writer {
         path: &Path,
         change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<WriteOutcome, E> {
-        self.update_with(path, Durability::Synced, change)
+        self.update_with(path, SyncMode::Synced, change)
     }
 
     /// Like [`Self::update`], but a power failure may undo the change or empty the file.
@@ -326,13 +326,13 @@ impl Writer {
         path: &Path,
         change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<WriteOutcome, E> {
-        self.update_with(path, Durability::Unsynced, change)
+        self.update_with(path, SyncMode::Unsynced, change)
     }
 
     fn update_with<E: From<DiskError>>(
         &self,
         path: &Path,
-        durability: Durability,
+        durability: SyncMode,
         mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<WriteOutcome, E> {
         let target = self.roots.resolve_target(path)?;

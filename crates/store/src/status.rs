@@ -20,7 +20,7 @@ use layout::{StatusLayout, StatusSection};
 
 pub use bullets::{add_blocker, add_context, add_decision};
 pub use edit::{FIELDS, PlanChange, rewrite_aggregate, set_field, update_plan};
-pub use progress::{StatusChange, show_progress};
+pub use progress::{ProgressChange, show_progress};
 pub use template::{NewStatus, render, render_with};
 
 /// Text of a field or cell without a value.

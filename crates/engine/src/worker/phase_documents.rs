@@ -4,7 +4,7 @@ use mow_core::inbox::InboxAnswer;
 use mow_core::worker::{self, Effect, Outcome};
 use mow_store::disk;
 use mow_store::phase_documents::{self, CheckpointFacts};
-use mow_store::status::{self, PlanChange, StatusChange};
+use mow_store::status::{self, PlanChange, ProgressChange};
 
 use super::knowledge::PhaseKnowledge;
 use super::phase_commits::{CommitContents, PhaseCommits};
@@ -65,7 +65,8 @@ impl<'a> PhaseDocuments<'a> {
                 ..PlanChange::default()
             };
             let plans = [change];
-            let change = StatusChange { plans: &plans, now_utc: &now, ..StatusChange::default() };
+            let change =
+                ProgressChange { plans: &plans, now_utc: &now, ..ProgressChange::default() };
             Some(status::show_progress(old, &change))
         })
     }
@@ -99,10 +100,10 @@ impl<'a> PhaseDocuments<'a> {
         let now = now_text();
         self.change_status(|old| {
             let verified = status::set_field(old, "verified", short(commit)).ok()?;
-            let change = StatusChange {
+            let change = ProgressChange {
                 status: Some(worker::COMPLETE),
                 now_utc: &now,
-                ..StatusChange::default()
+                ..ProgressChange::default()
             };
             Some(status::show_progress(&verified, &change))
         })?;

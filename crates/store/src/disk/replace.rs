@@ -20,7 +20,7 @@ const MODE_NEW: u32 = 0o666;
 
 /// Whether a change survives a power failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durability {
+pub(super) enum SyncMode {
     Synced,
     Unsynced,
 }
@@ -29,7 +29,7 @@ pub(super) enum Durability {
 struct NewFile<'a> {
     like: Option<&'a Metadata>,
     bytes: &'a [u8],
-    durability: Durability,
+    durability: SyncMode,
 }
 
 /// The content and metadata of a file before a change.
@@ -72,7 +72,7 @@ pub(super) fn replace_file(
     if is_up_to_date(lock, path, old, bytes)? {
         return Ok(WriteOutcome::Unchanged);
     }
-    let new = NewFile { like: old.map(|old| &old.metadata), bytes, durability: Durability::Synced };
+    let new = NewFile { like: old.map(|old| &old.metadata), bytes, durability: SyncMode::Synced };
     let written = write_and_rename(lock, path, &new, || true)?;
     Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
@@ -83,7 +83,7 @@ pub(super) fn replace_if_unchanged(
     path: &Path,
     old: Option<&OldFile>,
     bytes: &[u8],
-    durability: Durability,
+    durability: SyncMode,
 ) -> Result<Option<WriteOutcome>, DiskError> {
     if is_up_to_date(lock, path, old, bytes)? {
         return Ok(Some(WriteOutcome::Unchanged));
@@ -125,7 +125,7 @@ pub(super) fn create_like(
     source: &OldFile,
 ) -> Result<WriteOutcome, DiskError> {
     let (like, bytes) = (Some(&source.metadata), source.bytes.as_slice());
-    let new = NewFile { like, bytes, durability: Durability::Synced };
+    let new = NewFile { like, bytes, durability: SyncMode::Synced };
     let written = write_and_rename(lock, path, &new, || true)?;
     Ok(written.unwrap_or(WriteOutcome::Unchanged))
 }
@@ -152,7 +152,7 @@ fn write_and_rename(
         return renamed.map(|_| None).map_err(DiskError::io("write", path));
     }
     failpoint::reach("disk.renamed");
-    if new.durability == Durability::Synced {
+    if new.durability == SyncMode::Synced {
         sync_parent(path).inspect_err(|_| lock.mark_sync_failed())?;
         failpoint::reach("disk.named");
     }
@@ -179,7 +179,7 @@ fn write_temp(temp: &Path, new: &NewFile<'_>) -> io::Result<()> {
     failpoint::reach_torn("disk.temp.torn", || drop((&file).write_all(half)));
     syscalls::append(&file, temp, bytes)?;
     failpoint::reach("disk.temp.written");
-    if durability == Durability::Synced {
+    if durability == SyncMode::Synced {
         syscalls::sync(&file, temp)?;
         failpoint::reach("disk.temp.synced");
     }

@@ -11,7 +11,7 @@ use crate::text::splice::{Splice, apply};
 
 /// What a status file shows from now on; `None` keeps a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StatusChange<'a> {
+pub struct ProgressChange<'a> {
     /// State of the phase.
     pub status: Option<&'a str>,
     /// Blocker mode.
@@ -25,7 +25,7 @@ pub struct StatusChange<'a> {
 }
 
 /// Shows the progress of a phase. `Last update` changes only if something else does.
-pub fn show_progress(bytes: &[u8], change: &StatusChange<'_>) -> Vec<u8> {
+pub fn show_progress(bytes: &[u8], change: &ProgressChange<'_>) -> Vec<u8> {
     let mut new = bytes.to_vec();
     if let Some(all) = change.all_plans {
         new = without_other_rows(&new, all);

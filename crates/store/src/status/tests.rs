@@ -398,7 +398,7 @@ fn progress_is_shown_and_everything_else_stays() {
         },
         PlanChange { plan: "03-03", tasks: Some("0/4"), ..Default::default() },
     ];
-    let change = StatusChange {
+    let change = ProgressChange {
         status: Some("executing"),
         blocker_mode: Some("skip"),
         plans: &plans,
@@ -420,21 +420,21 @@ fn progress_is_shown_and_everything_else_stays() {
         .replace("**Last update:** --", &format!("**Last update:** {NOW}"))
         .replace("0 in progress, 2 not started", "1 in progress, 1 not started");
     assert_eq!(shown, expected);
-    let later = StatusChange { now_utc: "2026-01-02T11:00:00.000Z", ..change };
+    let later = ProgressChange { now_utc: "2026-01-02T11:00:00.000Z", ..change };
     assert_eq!(text(show_progress(shown.as_bytes(), &later)), shown, "nothing else changed");
 }
 
 #[test]
 fn progress_is_shown_in_any_file() {
     let plans = [PlanChange { plan: "7-2", status: Some("failed"), ..Default::default() }];
-    let change = StatusChange { plans: &plans, now_utc: NOW, ..Default::default() };
+    let change = ProgressChange { plans: &plans, now_utc: NOW, ..Default::default() };
     for file in ["", "# Words\r\n", OLD, "## Plan Progress\n\n| Plan |\n|---|\n"] {
         let shown = show_progress(file.as_bytes(), &change);
         assert_eq!(parse(&shown).aggregate().failed, 1, "{file}");
         assert_eq!(parse(&shown).last_update, NOW);
     }
     let done = OLD.replace("07-02 | pending", "07-09 | complete");
-    let change = StatusChange { all_plans: Some(&["07-01"]), now_utc: NOW, ..Default::default() };
+    let change = ProgressChange { all_plans: Some(&["07-01"]), now_utc: NOW, ..Default::default() };
     assert_eq!(parse(&show_progress(OLD.as_bytes(), &change)).plans.len(), 1);
     assert_eq!(parse(&show_progress(done.as_bytes(), &change)).plans.len(), 2, "it was executed");
 }
