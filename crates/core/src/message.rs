@@ -4,6 +4,7 @@
 //! values and nothing is sent here. Writing is strict, reading is tolerant: an unknown version is a
 //! warning. Start with [`MessageKind`], then [`Message::new`] and [`parse`].
 
+mod bounded;
 mod kind;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod tests;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+pub use bounded::STATUS_REF;
 pub use kind::MessageKind;
 
 /// The schema version that is written; all versions from 1 up to it are read.

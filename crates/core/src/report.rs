@@ -48,6 +48,18 @@ pub enum Report {
         /// The number of its tasks.
         tasks: usize,
     },
+    /// A plan was written during this attempt.
+    PlanCreated {
+        /// The id of the plan.
+        plan: String,
+    },
+    /// A task began, for the first time or again.
+    TaskStarted {
+        /// The plan.
+        plan: String,
+        /// The task, counted from one.
+        task: usize,
+    },
     /// A task is committed.
     TaskDone {
         /// The plan.

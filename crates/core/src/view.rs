@@ -8,6 +8,7 @@
 mod bounded;
 mod cost;
 mod event;
+mod message;
 mod phase;
 mod question;
 mod session;
@@ -22,6 +23,7 @@ use crate::phase::PhaseNumber;
 
 pub use cost::{AgentRunView, CostReport, CostView, UsageSum};
 pub use event::{EventFold, EventKind, EventView};
+pub use message::{ContractMessage, MessageFold};
 pub use phase::{FinishedPlanView, PhaseView, PlanView, WaitView, WorkerFacts};
 pub use question::{ChoiceView, QuestionState, QuestionView, all_questions};
 pub use session::SessionView;

@@ -6,6 +6,7 @@
 //! read `next_step.rs`.
 
 mod agent_outcomes;
+mod blocker_ack;
 mod event;
 mod execute;
 mod live_status;
@@ -25,6 +26,7 @@ use crate::phase::PhaseNumber;
 use crate::report::{Brief, HaltReason, LeadMessage, Report};
 use crate::stage::Stage;
 
+use blocker_ack::BlockerAck;
 pub use event::{
     Effect, Event, Evidence, FrozenPlan, Input, Outcome, PhaseSnapshot, PlanSnapshot, Settings,
     TaskSnapshot, Verdict,
@@ -64,6 +66,8 @@ pub struct Worker {
     pub roles: RoleProgress,
     /// The state of the refine stage.
     pub refinement: Refinement,
+    /// Whether the lead has acknowledged the newest blocker.
+    blocker_ack: BlockerAck,
 }
 
 impl Worker {
@@ -150,6 +154,9 @@ impl Machine for Worker {
                 let effect = Effect::NoteStatus { text: text.clone() };
                 decision.effects.push((Self::UNNUMBERED, effect));
             }
+            Input::BlockerAcknowledged if self.awaits_blocker_ack() => {
+                events.push(Event::BlockerAcknowledged);
+            }
             Input::CheckRan(evidence) => events.push(Event::CheckRan(evidence.clone())),
             Input::TaskReported(knowledge) => {
                 events.push(Event::TaskReported(knowledge.clone()));
@@ -193,6 +200,8 @@ impl Machine for Worker {
             Event::Decided { id, choice } => self.on_stuck_decision(*id, choice),
             Event::Halted { how } => self.lifecycle.halt = Some(*how),
             Event::Interrupted => self.lifecycle.reach(EndingStep::Interrupted),
+            Event::BlockerAcknowledged => self.blocker_ack.acknowledge(),
+            Event::BlockerUnanswered { .. } => self.blocker_ack.give_up(),
             Event::LeadSilent { .. }
             | Event::Sealed { .. }
             | Event::CheckRan(_)
@@ -209,6 +218,7 @@ impl Machine for Worker {
         let wall = wall.map(|wall| self.lifecycle.began + wall);
         wall.into_iter()
             .chain(self.retries.retry_at.filter(|_| self.effects.running.is_empty()))
+            .chain(self.blocker_deadline())
             .min()
     }
 }
@@ -227,12 +237,7 @@ impl Worker {
     /// Returns the reports to the lead that follow from an outcome.
     fn reports_after(&self, effect: &Effect, outcome: &Outcome, now: u64) -> Vec<Report> {
         match (effect, outcome) {
-            (Effect::Inspect, Outcome::Inspected { found })
-                if self.stage == Some(Stage::Execute) =>
-            {
-                let done = found.plans.iter().filter(|plan| plan.done).count();
-                vec![Report::Plans { done, total: found.plans.len() }]
-            }
+            (Effect::Inspect, Outcome::Inspected { found }) => self.reports_of_plans(found),
             (Effect::RunTask { plan, task, .. }, Outcome::Committed { commit }) => {
                 let (plan, commit) = (plan.clone(), commit.clone());
                 vec![Report::TaskDone { plan, task: *task, commit }]
@@ -267,6 +272,20 @@ impl Worker {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Returns the reports about the plans that an inspection found: the new ones, and their number.
+    fn reports_of_plans(&self, found: &PhaseSnapshot) -> Vec<Report> {
+        let is_new =
+            |id: &String| self.plans.known.as_ref().is_some_and(|known| !known.contains(id));
+        let new = found.plans.iter().map(|plan| &plan.id).filter(|id| is_new(id));
+        let mut reports: Vec<_> =
+            new.map(|plan| Report::PlanCreated { plan: plan.clone() }).collect();
+        if self.stage == Some(Stage::Execute) {
+            let done = found.plans.iter().filter(|plan| plan.done).count();
+            reports.push(Report::Plans { done, total: found.plans.len() });
+        }
+        reports
     }
 
     /// Applies the outcome of an effect.
@@ -377,6 +396,7 @@ impl Worker {
     }
 
     fn update_snapshot(&mut self, found: &PhaseSnapshot) {
+        self.plans.known = Some(found.plans.iter().map(|plan| plan.id.clone()).collect());
         self.plans.done =
             found.plans.iter().filter(|plan| plan.done).map(|plan| plan.id.clone()).collect();
         for plan in found.plans.iter().filter(|plan| !plan.done) {
@@ -411,6 +431,7 @@ impl Worker {
             Report::TaskDone { plan, task, .. } => {
                 self.plans.finish_task(plan, *task);
             }
+            Report::Blocked { .. } => self.blocker_ack.begin(at),
             Report::Asked { ask } => {
                 self.questions.asked.insert(ask.key.clone());
             }

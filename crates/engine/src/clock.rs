@@ -58,6 +58,11 @@ pub fn parse_time(text: &str) -> Option<u64> {
     u64::try_from(text.parse::<Timestamp>().ok()?.as_millisecond()).ok()
 }
 
+/// Formats milliseconds since 1970 like [`now_text`].
+pub fn utc_text(at: u64) -> String {
+    moment(at).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
 /// Returns the date in UTC: `2026-07-14`.
 pub fn today() -> String {
     Timestamp::now().strftime("%Y-%m-%d").to_string()

@@ -10,6 +10,7 @@ mod agent_job;
 pub mod agent_tools;
 pub mod client;
 pub mod clock;
+pub mod contract_messages;
 pub mod drive;
 mod error;
 mod git_integrity;

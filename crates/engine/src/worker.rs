@@ -10,6 +10,7 @@ mod agent_roles;
 mod agent_sessions;
 mod agent_turn;
 mod change_review;
+mod details;
 mod document_guard;
 mod evidence;
 mod frozen_plans;

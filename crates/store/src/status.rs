@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::text::inline;
 use layout::{StatusLayout, StatusSection};
 
-pub use bullets::{add_blocker, add_context, add_decision};
+pub use bullets::{add_blocker, add_blocker_once, add_context, add_decision};
 pub use edit::{FIELDS, PlanChange, rewrite_aggregate, set_field, update_plan};
 pub use progress::{ProgressChange, show_progress};
 pub use template::{NewStatus, render, render_with};

@@ -6,6 +6,7 @@ mod tests;
 
 use super::schedule::list;
 use super::{Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Reason, Status};
+use crate::message::Fields;
 use crate::phase::PhaseNumber;
 use crate::report::{HaltReason, Report};
 
@@ -279,6 +280,21 @@ impl Outcome {
     }
 }
 
+/// Says what an agent told the lead by calling `mow`.
+fn agent_sentence(message: &Fields) -> String {
+    let field = |key: &str| message.get(key).and_then(serde_json::Value::as_str).unwrap_or("-");
+    let plan = field("plan");
+    match field("type") {
+        "blocker" => format!("an agent reports a blocker in plan {plan}: {}", field("blocker")),
+        "error" => format!("an agent reports an error in plan {plan}: {}", field("error")),
+        "state_change" => {
+            let (from, to) = (field("from_state"), field("to_state"));
+            format!("an agent reports that plan {plan} went from {from} to {to}")
+        }
+        other => format!("an agent called mow: {}", other.replace('_', " ")),
+    }
+}
+
 impl Report {
     /// Returns the report in a few words for people; `None` where another line says it.
     pub fn sentence(&self) -> Option<String> {
@@ -286,7 +302,9 @@ impl Report {
             Self::Started { .. }
             | Self::Asked { .. }
             | Self::QuestionObsolete { .. }
-            | Self::Decisions { .. } => return None,
+            | Self::Decisions { .. }
+            | Self::TaskStarted { .. } => return None,
+            Self::PlanCreated { plan } => format!("plan {plan} is written"),
             Self::Stage { to, artifact, .. } if artifact.is_empty() => {
                 format!("stage {}", to.name())
             }
@@ -313,7 +331,7 @@ impl Report {
             Self::Spent(spent) => spent.sentence(),
             Self::Throttled { reason, .. } => format!("waiting for its model: {reason}"),
             Self::Denied { reason } => format!("no agent can work: {reason}"),
-            Self::AgentMessage { message } => crate::message::Message::summary_of(message),
+            Self::AgentMessage { message } => agent_sentence(message),
             Self::Planned { files, .. } if files.is_empty() => return None,
             Self::Planned { files, .. } => format!("its plans change {}", named(files)),
             Self::LookaheadDone { through } => format!("done ahead through {}", through.name()),

@@ -103,6 +103,29 @@ impl MessageKind {
         self.schema().since
     }
 
+    /// Returns whether the message is a milestone: the only ones with `messages.events` `lean`.
+    pub fn is_milestone(self) -> bool {
+        matches!(
+            self,
+            Self::PlanComplete
+                | Self::PhaseComplete
+                | Self::Error
+                | Self::Blocker
+                | Self::InputNeeded
+                | Self::Ack
+        )
+    }
+
+    /// Returns whether the lead acknowledges the message.
+    pub fn is_acknowledged(self) -> bool {
+        matches!(self, Self::PlanComplete | Self::PhaseComplete | Self::Error | Self::Blocker)
+    }
+
+    /// Returns whether an agent or a hook may send the message; the engine makes all others.
+    pub fn is_for_agents(self) -> bool {
+        matches!(self, Self::Blocker | Self::Error | Self::StateChange)
+    }
+
     /// Returns the required fields.
     pub fn required(self) -> &'static [&'static str] {
         self.schema().required

@@ -3,8 +3,8 @@
 //! The kinds are words for scripts. They are part of the JSON output and independent of the names in
 //! journals: a record may be stored in another form later, its kind stays.
 
-use super::bounded;
 use super::state_text::Tone;
+use super::{bounded, message};
 use crate::inbox::QuestionKind;
 use crate::lead::{Command, Event, Lead, RunStatus, Status};
 use crate::machine::Machine;
@@ -76,6 +76,10 @@ event_kinds! {
     FilesPlanned = "files_planned",
     /// A plan started.
     PlanStarted = "plan_started",
+    /// A plan was written.
+    PlanCreated = "plan_created",
+    /// A task started.
+    TaskStarted = "task_started",
     /// A task is done.
     TaskDone = "task_done",
     /// A plan is done.
@@ -94,6 +98,8 @@ event_kinds! {
     LeadSilent = "lead_silent",
     /// A worker asks a question; `question_asked` follows when it is in the inbox.
     QuestionReported = "question_reported",
+    /// The lead has acknowledged a blocker that the worker waits for.
+    BlockerAcknowledged = "blocker_acknowledged",
     /// A question was put into the inbox.
     QuestionAsked = "question_asked",
     /// A question was answered.
@@ -155,6 +161,8 @@ pub struct EventView {
     pub detail: Option<String>,
     /// The tone of the line.
     pub tone: Tone,
+    /// Whether one of its contract messages is a milestone.
+    pub is_milestone: bool,
 }
 
 impl EventView {
@@ -173,6 +181,7 @@ impl EventView {
             detail: detail.map(|text| bounded::text(&text, bounded::TEXT_MAX)),
             phase: before.map_or_else(|| event.phase(), |before| phase_of(event, before)),
             tone: tone(event),
+            is_milestone: message::is_milestone(event),
             ..Self::blank(kind(event), (seq, at))
         };
         match event {
@@ -246,6 +255,7 @@ impl EventView {
             text: None,
             detail: None,
             tone: Tone::Plain,
+            is_milestone: false,
         }
     }
 
@@ -254,6 +264,8 @@ impl EventView {
             Report::Stage { to, .. } => self.stage = Some(*to),
             Report::LookaheadDone { through } => self.stage = Some(*through),
             Report::PlanStarted { plan, .. }
+            | Report::PlanCreated { plan }
+            | Report::TaskStarted { plan, .. }
             | Report::TaskDone { plan, .. }
             | Report::PlanDone { plan, .. }
             | Report::Blocked { plan, .. } => self.plan = Some(plan.clone()),
@@ -317,6 +329,8 @@ fn report_kind(report: &Report) -> EventKind {
         Report::Stage { .. } => EventKind::Stage,
         Report::Plans { .. } => EventKind::PlansCounted,
         Report::PlanStarted { .. } => EventKind::PlanStarted,
+        Report::PlanCreated { .. } => EventKind::PlanCreated,
+        Report::TaskStarted { .. } => EventKind::TaskStarted,
         Report::TaskDone { .. } => EventKind::TaskDone,
         Report::PlanDone { .. } => EventKind::PlanDone,
         Report::Decisions { .. } => EventKind::Decided,
@@ -346,7 +360,10 @@ fn worker_kind(event: &worker::Event) -> EventKind {
         worker::Event::Stuck { .. } => EventKind::Stuck,
         worker::Event::ActiveAgain { .. } => EventKind::ActiveAgain,
         worker::Event::Decided { .. } => EventKind::QuestionAnswered,
-        worker::Event::LeadSilent { .. } => EventKind::LeadSilent,
+        worker::Event::LeadSilent { .. } | worker::Event::BlockerUnanswered { .. } => {
+            EventKind::LeadSilent
+        }
+        worker::Event::BlockerAcknowledged => EventKind::BlockerAcknowledged,
         worker::Event::CheckRan(_) => EventKind::CheckRan,
         worker::Event::TaskReported(_) => EventKind::Decided,
         worker::Event::Reported(report) => report_kind(report),

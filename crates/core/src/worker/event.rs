@@ -38,6 +38,10 @@ pub struct Settings {
     /// The first wait for an unavailable model in milliseconds; `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_ms: Option<u64>,
+    /// How long a worker in strict mode waits for the lead to acknowledge a blocker, in
+    /// milliseconds; `None` when it does not wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker_timeout_ms: Option<u64>,
 }
 
 impl Default for Settings {
@@ -53,6 +57,7 @@ impl Default for Settings {
             roles: BTreeSet::from([Role::Executor, Role::Verifier]),
             side_by_side: false,
             retry_ms: None,
+            blocker_timeout_ms: None,
         }
     }
 }
@@ -219,6 +224,8 @@ pub enum Input {
         /// The sentence for STATUS.md.
         text: String,
     },
+    /// The lead has acknowledged the blocker that the worker waits for.
+    BlockerAcknowledged,
     /// A check was run.
     CheckRan(Evidence),
     /// The agent of a task has ended with a report.
@@ -285,6 +292,13 @@ pub enum Event {
     /// The lead does not confirm reports.
     #[serde(rename = "unheard")]
     LeadSilent {
+        /// The sentence in STATUS.md.
+        text: String,
+    },
+    /// The lead has acknowledged the blocker that the worker waited for.
+    BlockerAcknowledged,
+    /// The lead did not acknowledge a blocker in time.
+    BlockerUnanswered {
         /// The sentence in STATUS.md.
         text: String,
     },

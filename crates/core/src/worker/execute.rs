@@ -30,8 +30,8 @@ pub(super) fn execute(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
     if let Some(plan) = current {
         return go_on(worker, plan);
     }
-    if found.settings.strict && !worker.plans.blocked.is_empty() {
-        return ask_about_blockers(worker);
+    if worker.is_stopped_by_blocker(found) {
+        return pause_for_blockers(worker);
     }
     let group = parallel_plans::group(worker, found);
     if group.len() > 1 {
@@ -143,8 +143,13 @@ fn ask_at_checkpoint(
     }
 }
 
+/// Stops because of a blocker: asks a person, once the lead has acknowledged the blocker.
+pub(super) fn pause_for_blockers(worker: &Worker) -> NextStep {
+    if worker.awaits_blocker_ack() { NextStep::Wait } else { ask_about_blockers(worker) }
+}
+
 /// Asks what to do about each blocked plan.
-pub(super) fn ask_about_blockers(worker: &Worker) -> NextStep {
+fn ask_about_blockers(worker: &Worker) -> NextStep {
     let phase = worker.phase();
     let mut all = Vec::new();
     for (plan, (task, text)) in &worker.plans.blocked {

@@ -44,6 +44,10 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     if worker.has_ended() || worker.brief.is_none() {
         return decision;
     }
+    worker.end_overdue_blocker_wait(now, &mut decision);
+    if !decision.events.is_empty() {
+        return decision;
+    }
     if !worker.effects.is_empty() {
         interrupt(worker, now, &mut decision);
         if !worker.can_begin_more() || !decision.events.is_empty() {
@@ -54,6 +58,10 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     match next(worker, now) {
         NextStep::Run(effect) => {
             let id = worker.effects.next_id;
+            if let Effect::RunTask { plan, task, .. } = &effect {
+                let (plan, task) = (plan.clone(), *task);
+                events.push(Event::Reported(Report::TaskStarted { plan, task }));
+            }
             events.push(Event::Intended { id, effect: effect.clone() });
             decision.effects.push((id, effect));
         }

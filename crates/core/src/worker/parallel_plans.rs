@@ -56,7 +56,7 @@ fn agents(worker: &Worker) -> usize {
 pub(super) fn go_on(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
     let plans: Vec<_> =
         found.plans.iter().filter(|plan| worker.parallel.group.contains(&plan.id)).collect();
-    let is_stopped = found.settings.strict && !worker.plans.blocked.is_empty();
+    let is_stopped = worker.is_stopped_by_blocker(found);
     let is_closing = matches!(worker.parallel.group, ParallelGroup::Closing(_));
     if !is_closing
         && !is_stopped
@@ -68,7 +68,7 @@ pub(super) fn go_on(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
         return NextStep::Wait;
     }
     if is_stopped {
-        return execute::ask_about_blockers(worker);
+        return execute::pause_for_blockers(worker);
     }
     if !is_closing {
         return NextStep::Run(Effect::CheckFileScopes {

@@ -66,6 +66,8 @@ impl RunningEffects {
 pub struct PlanProgress {
     /// Whether the plans are frozen: their checks can no longer change.
     pub(super) is_frozen: bool,
+    /// The plans that the last inspection found; `None` before the first.
+    pub(super) known: Option<BTreeSet<String>>,
     /// Plans that are complete.
     pub done: BTreeSet<String>,
     /// Tasks that are done in plans that are not complete.

@@ -285,6 +285,54 @@ fn without_plans_and_planner_a_person_is_asked() {
     assert!(matches!(auto.last(), Report::Complete { .. }));
 }
 
+/// A worker in strict mode with a blocked plan, an independent plan, and a time limit for the lead.
+fn strictly_blocked() -> AutoWorker {
+    let mut auto =
+        AutoWorker::new(planned(vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)]));
+    auto.found.settings.strict = true;
+    auto.found.settings.blocker_timeout_ms = Some(1_000);
+    auto.outcomes = vec![("task", Outcome::Blocked { text: "no key".to_owned() })];
+    auto.begin();
+    assert!(auto.worker.awaits_blocker_ack());
+    assert_eq!((auto.done.as_slice(), auto.asked()), (["03-01/1".to_owned()].as_slice(), vec![]));
+    auto
+}
+
+#[test]
+fn a_strict_blocker_pauses_once_the_lead_has_acknowledged_it() {
+    let mut auto = strictly_blocked();
+    auto.put(&Input::BlockerAcknowledged);
+    assert_eq!((auto.asked(), auto.last()), (vec![QuestionKind::Blocker], &Report::Parked));
+    assert_eq!(auto.done, ["03-01/1"]);
+}
+
+#[test]
+fn a_strict_blocker_that_nobody_acknowledges_lets_independent_plans_go_on() {
+    let mut auto = strictly_blocked();
+    let deadline = auto.worker.deadline().expect("it waits for a time");
+    auto.now = deadline - 20;
+    auto.put(&Input::ActiveAgain { id: 99 });
+    assert_eq!(auto.done, ["03-01/1"], "the time is not over");
+    auto.put(&Input::ActiveAgain { id: 99 });
+    assert_eq!(auto.done, ["03-01/1", "note", "03-02/1", "close 03-02"]);
+    assert_eq!((auto.asked(), auto.last()), (vec![QuestionKind::Blocker], &Report::Parked));
+}
+
+#[test]
+fn new_plans_and_begun_tasks_are_reported() {
+    let mut auto = AutoWorker::new(planned(vec![plan("03-01", 1, &[], 1)]));
+    auto.begin();
+    let started = Report::TaskStarted { plan: "03-01".to_owned(), task: 1 };
+    assert_eq!(auto.reports.iter().filter(|report| **report == started).count(), 1);
+    let is_created = |report: &&Report| matches!(report, Report::PlanCreated { .. });
+    assert_eq!(auto.reports.iter().find(is_created), None, "the plan was there before");
+    auto.worker = Worker::default();
+    auto.worker.plans.known = Some(std::collections::BTreeSet::new());
+    let found = auto.found.clone();
+    let created = auto.worker.reports_of_plans(&found);
+    assert_eq!(created, [Report::PlanCreated { plan: "03-01".to_owned() }]);
+}
+
 #[test]
 fn a_blocker_lets_other_plans_go_on_unless_strict() {
     let blocked = || ("task", Outcome::Blocked { text: "no key".to_owned() });

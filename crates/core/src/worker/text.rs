@@ -27,7 +27,10 @@ impl Event {
             }
             Self::Halted { how: HaltReason::Timeout } => "it reached its time limit".to_owned(),
             Self::Interrupted => "running work is interrupted".to_owned(),
-            Self::LeadSilent { text } | Self::Stuck { text, .. } => text.clone(),
+            Self::LeadSilent { text }
+            | Self::BlockerUnanswered { text }
+            | Self::Stuck { text, .. } => text.clone(),
+            Self::BlockerAcknowledged => "the lead has acknowledged the blocker".to_owned(),
             Self::Sealed { .. } => return None,
             Self::CheckRan(evidence) => evidence.sentence(),
             Self::TaskReported(report) => {

@@ -9,9 +9,11 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use mow_core::lead::Lead;
+use mow_core::lead::{Event, Lead};
 use mow_core::phase::PhaseNumber;
-use mow_core::view::{EventKind, EventView, PhaseView, RunFacts, RunView, SessionView};
+use mow_core::view::{
+    EventKind, EventView, MessageFold, PhaseView, RunFacts, RunView, SessionView,
+};
 use mow_store::dashboard;
 
 use super::dashboard_feed;
@@ -20,6 +22,7 @@ use super::phase_row::PhaseRow;
 use super::projection::{Projection, RunRows};
 use super::wake_reason::WakeReason;
 use crate::EngineError;
+use crate::contract_messages;
 use crate::run_context::RunContext;
 
 /// The least time between two writes.
@@ -67,6 +70,7 @@ pub(super) struct ProjectionWriter {
     lean: bool,
     /// Whether the lead goes on with the run.
     is_live: bool,
+    messages: MessageFold,
 }
 
 impl ProjectionWriter {
@@ -81,20 +85,26 @@ impl ProjectionWriter {
             events: VecDeque::new(),
             lean: false,
             is_live: true,
+            messages: MessageFold::default(),
         }
     }
 
     /// Starts with a run: all its phases may have to be written.
     pub(super) fn start_run(&mut self, lead: &Lead) -> Result<(), EngineError> {
-        let events = self.ctx.config()?.lookup("messages.events");
-        self.lean = events.is_some_and(|events| events == "lean");
+        self.lean = contract_messages::is_lean(&self.ctx.config()?);
+        self.messages = MessageFold::of(lead);
         self.dirty.extend(lead.phases.keys());
         super::projection::exclude_dashboard_files(&self.ctx)
     }
 
     /// Adds what changed, to be written later.
-    pub(super) fn add_events(&mut self, lead: &Lead, events: &[EventView]) {
-        for event in events {
+    pub(super) fn add_events(
+        &mut self,
+        lead: &Lead,
+        (events, views): (&[Event], &[EventView]),
+        at: u64,
+    ) {
+        for event in views {
             match (event.kind, event.phase) {
                 (EventKind::RoadmapRead, _) => self.dirty.extend(lead.phases.keys()),
                 // The rows of the phases behind it say what they wait for.
@@ -105,8 +115,9 @@ impl ProjectionWriter {
                 (_, phase) => self.dirty.extend(phase),
             }
         }
+        let messages = events.iter().flat_map(|event| self.messages.read(event, at));
         self.events
-            .extend(events.iter().filter_map(|event| dashboard_feed::entry(event, self.lean)));
+            .extend(messages.filter_map(|message| dashboard_feed::entry(&message, self.lean)));
         let surplus = self.events.len().saturating_sub(dashboard::EVENTS_KEPT);
         self.events.drain(..surplus);
     }

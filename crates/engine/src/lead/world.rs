@@ -376,7 +376,8 @@ impl World<Lead> for LeadWorld<'_> {
     fn finish_batch(&mut self, lead: &Lead, events: &[Event]) -> Result<bool, EngineError> {
         if !events.is_empty() {
             let views = event_views(events, self.last_seq_and_time);
-            self.projection.add_events(lead, &views);
+            let at = self.last_seq_and_time.1;
+            self.projection.add_events(lead, (events, &views), at);
             self.notifier.notify_questions(&self.ctx, events);
             self.make_worktrees_ahead(lead);
             self.merge_preview.schedule(events, self.clock.now());

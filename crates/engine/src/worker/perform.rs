@@ -2,6 +2,7 @@
 
 use mow_core::worker::{Effect, Outcome};
 
+use super::details;
 use super::document_guard::DocumentGuard;
 use super::frozen_plans::FrozenPlans;
 use super::parallel_plans::ParallelPlanRunner;
@@ -39,5 +40,9 @@ pub(super) fn perform(workspace: &PhaseWorkspace, id: u64, effect: &Effect) -> O
         Effect::NoteStatus { text } => documents.add_status_note(text),
         Effect::Interrupt { .. } => Ok(Outcome::Done),
     };
+    let outcome = outcome.and_then(|outcome| {
+        details::note_in_status(&documents, effect, &outcome)?;
+        Ok(outcome)
+    });
     outcome.unwrap_or_else(|error| Outcome::Failed { reason: error.sentence() })
 }

@@ -90,7 +90,19 @@ impl<'a> PhaseDocuments<'a> {
 
     /// Adds a line to the context section of STATUS.md.
     pub(super) fn add_status_note(&self, text: &str) -> Result<Outcome, EngineError> {
-        self.change_status(|old| status::add_context(old, text).ok())?;
+        self.add_to_status(|old| status::add_context(old, text).ok())
+    }
+
+    /// Adds an open blocker to STATUS.md, unless it is there.
+    pub(super) fn add_blocker(&self, text: &str) -> Result<Outcome, EngineError> {
+        self.add_to_status(|old| status::add_blocker_once(old, text).ok().flatten())
+    }
+
+    fn add_to_status(
+        &self,
+        add: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<Outcome, EngineError> {
+        self.change_status(add)?;
         failpoint::reach("status.noted");
         Ok(Outcome::Done)
     }

@@ -69,6 +69,11 @@ impl<'a> PhaseSurvey<'a> {
         };
         let gates = Gates::parse(&text("worker.stage_gates")).unwrap_or_default();
         let mode = mow_core::message::BlockerMode::parse(&text("worker.blocker_mode"));
+        let strict = mode == Some(mow_core::message::BlockerMode::Strict);
+        let blocker_timeout_ms = config
+            .lookup("messages.blocker_timeout_s")
+            .and_then(|value| value.as_u64()?.checked_mul(1_000))
+            .filter(|_| strict);
         let wall_max = run_context::minutes_setting(&config, "multi_phase.worker_timeout_min");
         let plan_level = config.lookup("parallelization.plan_level");
         let mut roles = BTreeSet::from([Role::Executor, Role::Verifier]);
@@ -82,12 +87,13 @@ impl<'a> PhaseSurvey<'a> {
             plan_check: all.plan_checker,
             verifier: all.verifier,
             gates,
-            strict: mode == Some(mow_core::message::BlockerMode::Strict),
+            strict,
             tries_max: 1,
             wall_max_ms: wall_max.and_then(|max| u64::try_from(max.as_millis()).ok()),
             roles,
             side_by_side: all.parallelization && plan_level != Some(false.into()),
             retry_ms: config.lookup("agents.retry_s").and_then(|s| s.as_u64()?.checked_mul(1_000)),
+            blocker_timeout_ms,
         })
     }
 

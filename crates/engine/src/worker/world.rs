@@ -113,10 +113,15 @@ impl WorkerWorld {
     fn read_inbox(&mut self, inputs: &mut Vec<Input>) -> Result<(), EngineError> {
         self.wake_flag.reset();
         inputs.extend(self.inbox.read_notes()?.into_iter().map(Input::FromLead));
-        if self.inbox.acknowledged_seq() >= self.journal.last_seq() {
+        if self.is_acknowledged() {
             (self.unacknowledged_since, self.silence_noted) = (None, false);
         }
         Ok(())
+    }
+
+    /// Returns whether the lead has acknowledged all records that this worker wrote.
+    fn is_acknowledged(&self) -> bool {
+        self.inbox.acknowledged_seq() >= self.journal.last_seq()
     }
 
     /// Notes, once, that the lead has been silent for too long.
@@ -144,9 +149,12 @@ impl World<Worker> for WorkerWorld {
         self.clock.now()
     }
 
-    fn wait(&mut self, _worker: &Worker, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
+    fn wait(&mut self, worker: &Worker, until: Option<u64>) -> Result<Vec<Input>, EngineError> {
         if let Some(begin) = self.begin.take() {
             return Ok(vec![begin]);
+        }
+        if worker.awaits_blocker_ack() && self.is_acknowledged() {
+            return Ok(vec![Input::BlockerAcknowledged]);
         }
         self.life.record_heartbeat();
         let left = until.map(|until| until.saturating_sub(self.clock.now()));

@@ -140,11 +140,12 @@ fn lead_run(
     } else {
         notice(&format!("run {run} continues"));
     }
-    let rings_bell =
-        mow_engine::run_context::config(project)?.value("notify.bell") == Some(&true.into());
-    let mut view =
-        live_view::LiveView::new(is_terminal && !args.plain, context.wants_json(), rings_bell);
-    let lead = session.run(&mut view, is_terminal && !args.plain)?;
+    let config = mow_engine::run_context::config(project)?;
+    let rings_bell = config.value("notify.bell") == Some(&true.into());
+    let is_live = is_terminal && !args.plain;
+    let mut view = live_view::LiveView::new(is_live, context.wants_json(), rings_bell)
+        .with_lean(mow_engine::contract_messages::is_lean(&config));
+    let lead = session.run(&mut view, is_live)?;
     run_result(&RunView::of(&lead, &RunFacts::default()), view.first_shown())
 }
 

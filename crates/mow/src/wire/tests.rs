@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use mow_core::message::MessageKind;
 use mow_core::view::EventKind;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -74,6 +75,21 @@ fn the_reference_describes_every_key() {
         return;
     }
     assert!(page == expected, "json.md is out of date; the tables are now\n{}", tables());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the page is part of the repository")]
+fn the_reference_describes_every_message() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/json.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    for kind in MessageKind::ALL {
+        let required: Vec<_> = kind.required().iter().map(|field| format!("`{field}`")).collect();
+        let start = format!("| `{}` | ", kind.name());
+        let row = page.lines().find(|line| line.starts_with(&start)).expect(&start);
+        let is_named = required.iter().all(|field| row.contains(field));
+        assert!(is_named, "{row} does not name {required:?}");
+        assert_eq!(row.ends_with("| yes |"), kind.is_milestone(), "{row}");
+    }
 }
 
 fn tables() -> String {

@@ -148,13 +148,13 @@ pub const SETTINGS: &[Setting] = &[
         .default(Flag(false)),
     Setting::new("feedback.event_log_count", COUNT, "Events that the dashboard shows.")
         .default(Number(6)),
-    Setting::new("messages.events", "`verbose`, `lean`", "How many events of a run go to the dashboard's log.")
+    Setting::new("messages.events", "`verbose`, `lean`", "Which messages of a run the dashboard, `mow events --messages` and the console of `mow run` show: all, or only milestones.")
         .default(Text("verbose")),
     Setting::new("messages.ack_timeout_s", "seconds", "How long a worker waits for the lead to confirm its last message.")
         .default(Number(30)),
-    // Settings that only the workflow prompts read.
-    Setting::new("messages.blocker_timeout_s", "seconds", "Read by the workflow prompts only.")
+    Setting::new("messages.blocker_timeout_s", "seconds", "How long a worker in strict blocker mode waits for the lead to acknowledge a blocker, before it continues with independent plans.")
         .default(Number(120)),
+    // Settings that only the workflow prompts read.
     Setting::new("multi_phase.worktree_metadata_push", SWITCH, "Read by the workflow prompts only.")
         .default(Flag(false)),
     Setting::new("feedback.dashboard_redraw", SWITCH, "Read by the workflow prompts only.")

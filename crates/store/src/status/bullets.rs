@@ -20,6 +20,17 @@ pub fn add_blocker(bytes: &[u8], text: &str) -> Result<Vec<u8>, StatusError> {
     add_bullet(bytes, StatusSection::Blockers, text)
 }
 
+/// Adds a blocker, unless the section has it; then returns `None`.
+///
+/// # Errors
+/// Returns an error if the text is empty.
+pub fn add_blocker_once(bytes: &[u8], text: &str) -> Result<Option<Vec<u8>>, StatusError> {
+    let layout = StatusLayout::new(bytes);
+    let entry = unescape_value(&one_line(text));
+    let is_there = read_bullets(&layout, StatusSection::Blockers).contains(&entry);
+    if is_there { Ok(None) } else { add_blocker(bytes, text).map(Some) }
+}
+
 /// Adds a decision.
 ///
 /// # Errors

@@ -348,5 +348,6 @@ fn roll_settings(rng: &mut SeededRng, troubles: u64) -> Settings {
         roles,
         side_by_side: rng.below(3) > 0,
         retry_ms: None,
+        blocker_timeout_ms: None,
     }
 }

@@ -56,6 +56,8 @@ pub(super) struct LiveView {
     live: bool,
     /// Whether to print events as JSON.
     json: bool,
+    /// Whether to show milestones only (`messages.events` is `lean`).
+    lean: bool,
     /// Whether to ring the terminal bell when a question is asked.
     rings_bell: bool,
     /// When the run was first shown, in milliseconds since 1970.
@@ -67,7 +69,18 @@ pub(super) struct LiveView {
 
 impl LiveView {
     pub(super) fn new(live: bool, json: bool, rings_bell: bool) -> Self {
-        Self { live, json, rings_bell, first_shown: None, recent: Vec::new(), drawn_lines: 0 }
+        let lean = false;
+        Self { live, json, lean, rings_bell, first_shown: None, recent: Vec::new(), drawn_lines: 0 }
+    }
+
+    /// Shows milestones only, if `lean` is set; `--json` always shows all events.
+    pub(super) fn with_lean(self, lean: bool) -> Self {
+        Self { lean, ..self }
+    }
+
+    /// Returns whether an event is shown as a line. The reply to Ctrl-C always is.
+    fn shows(&self, event: &EventView) -> bool {
+        !self.lean || event.is_milestone || event.kind == EventKind::Hold
     }
 
     /// Returns when the run was first shown, in milliseconds since 1970.
@@ -112,9 +125,10 @@ impl RunObserver for LiveView {
             let line = |event| compact(&EventJson::of_lead(change.run(), event)) + "\n";
             return print(&events.iter().map(line).collect::<String>());
         }
-        let lines = events.iter().filter_map(EventLine::of);
+        let shown = events.iter().filter(|event| self.shows(event));
+        let lines: Vec<_> = shown.filter_map(EventLine::of).collect();
         if !self.live {
-            let text: String = lines.map(|line| line.render(usize::MAX) + "\n").collect();
+            let text: String = lines.iter().map(|line| line.render(usize::MAX) + "\n").collect();
             return print(&text);
         }
         self.recent.extend(lines);
