@@ -14,7 +14,7 @@ use mow_engine::client::{Caller, Interface};
 use mow_engine::lead::lead_lock_path_for_run;
 use mow_store::claims::{self, Claims};
 use mow_store::disk;
-use mow_store::journal::Journal;
+use mow_store::journal::{Journal, JournalReader};
 use mow_store::project::Project;
 use mow_store::run_files::RunDir;
 use serde_json::{Value, json};
@@ -22,6 +22,9 @@ use serde_json::{Value, json};
 use crate::cli::called_command;
 use crate::context::{Context, now, now_ms};
 use crate::failure::Failure;
+
+/// The most messages that the agents of one attempt may send.
+const AGENT_MESSAGES_MAX: usize = 500;
 
 /// Returns who calls mow on the command line, for requests that only people may submit.
 pub(crate) fn caller() -> Caller {
@@ -38,10 +41,14 @@ pub(crate) struct CallingWorker {
     pub(crate) attempt: String,
 }
 
+/// Returns the worker by its marks or its worktree, whether its run has a live lead or not.
+pub(crate) fn worker_of_run(context: &Context) -> Result<Option<CallingWorker>, Failure> {
+    worker_from_env().map_or_else(|| worker_from_claims(context), |named| Ok(Some(named)))
+}
+
 /// Returns the calling worker; `None` for a person, or when the worker's run is not live.
 pub(crate) fn calling_worker(context: &Context) -> Result<Option<CallingWorker>, Failure> {
-    let worker =
-        worker_from_env().map_or_else(|| worker_from_claims(context), |named| Ok(Some(named)))?;
+    let worker = worker_of_run(context)?;
     // A worker may call from any directory of its worktree, so its run identifies the project.
     let Some(worker) = worker else { return Ok(None) };
     let lock = lead_lock_path_for_run(&context.project.engine_dir, &worker.run);
@@ -81,16 +88,54 @@ impl CallingWorker {
         Err(Failure::refused(message).hint("mow worktree status shows which worktree has it"))
     }
 
-    /// Appends a message for the lead to the worker's journal; it is durable when this returns.
-    pub(crate) fn send_message(&self, project: &Project, message: &Value) -> Result<(), Failure> {
+    /// Returns the run, the phase and the attempt of the worker.
+    fn attempt(&self, project: &Project) -> Result<(RunDir, PhaseNumber, u32), Failure> {
         let Self { phase, run, attempt } = self;
         let parsed = RunDir::new(&project.engine_dir, run)
             .ok()
             .and_then(|dir| Some((dir, PhaseNumber::parse(phase)?, attempt.parse::<u32>().ok()?)));
-        let Some((dir, number, count)) = parsed else {
+        parsed.ok_or_else(|| {
             let message = "MOW_RUN must be a run id, MOW_PHASE a phase and MOW_ATTEMPT a number";
-            return Err(Failure::refused(message));
+            Failure::refused(message).hint("run the command in the environment that mow gave you")
+        })
+    }
+
+    /// Refuses a message that nobody would read: the attempt does not exist, or has ended, or its
+    /// agents have sent too many messages.
+    pub(crate) fn require_open_attempt(&self, project: &Project) -> Result<(), Failure> {
+        let (dir, number, count) = self.attempt(project)?;
+        let path = dir.worker_journal(&number, count);
+        let attempt = format!("attempt {count} of phase {number} in run {}", dir.run());
+        let refuse = |problem: &str| {
+            Err(Failure::refused(format!("{attempt} {problem}"))
+                .hint("`mow ps` shows the phases that are being worked on"))
         };
+        if !path.is_file() {
+            return refuse("does not exist");
+        }
+        let (mut sent, mut has_ended) = (0, false);
+        for record in JournalReader::new(&path).without_sync().poll()? {
+            match record.parse::<Event>() {
+                Ok(Event::Reported(Report::AgentMessage { .. })) => sent += 1,
+                Ok(Event::Reported(report)) => has_ended |= report.is_last(),
+                _ => {}
+            }
+        }
+        match (has_ended, sent) {
+            (true, _) => refuse("has ended"),
+            (_, AGENT_MESSAGES_MAX..) => {
+                refuse(&format!("has sent {sent} messages already, which is the limit"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends a message for the lead to the worker's journal; it is durable when this returns.
+    ///
+    /// Returns the number of the record.
+    pub(crate) fn send_message(&self, project: &Project, message: &Value) -> Result<u64, Failure> {
+        let Self { phase, attempt, .. } = self;
+        let (dir, number, count) = self.attempt(project)?;
         let base = json!({ "v": 2, "from_phase": phase, "attempt": attempt, "ts": now() });
         let (Value::Object(mut object), Value::Object(fields)) = (base, message) else {
             return Err(Failure::refused("the message must be a JSON object"));
@@ -99,46 +144,43 @@ impl CallingWorker {
         dir.create()?;
         let path = dir.worker_journal(&number, count);
         let (mut journal, _) = Journal::open(&path, &dir.worker_header(&number, count))?;
-        journal.append(now_ms(), &[Event::Reported(Report::AgentMessage { message: object })])?;
-        Ok(())
+        let report = Event::Reported(Report::AgentMessage { message: object });
+        Ok(journal.append(now_ms(), &[report])?)
     }
 }
 
+/// The message by which a worker tells the lead that a state has changed.
+const SEND_STATE: &str =
+    "mow message send state_change --plan ID --from-state STATE --to-state STATE";
+/// The message by which a worker asks for something that only a person may do.
+const SEND_BLOCKER: &str = "mow message send blocker --plan ID --blocker TEXT --action skip";
+/// The message by which a worker tells the lead of a decision.
+const SEND_DECISION: &str =
+    "mow message send state_change --plan ID --from-state STATE --to-state STATE --decision TEXT";
+
 /// Commands that write STATE.md, ROADMAP.md or REQUIREMENTS.md, and a worker's replacement.
 const LEAD_ONLY_COMMANDS: [(&[&str], &str); 21] = [
-    (&["state", "update"], "mow status write PHASE --field NAME --value VALUE"),
-    (&["state", "patch"], "mow status write PHASE --field NAME --value VALUE"),
+    (&["state", "update"], "mow status write PHASE --field status --value STATUS"),
+    (&["state", "patch"], "mow status write PHASE --field status --value STATUS"),
     (&["state", "advance-plan"], "mow status write PHASE --plan ID --status complete"),
     (&["state", "record-metric"], "mow status write PHASE --plan ID --duration TIME"),
     (&["state", "update-progress"], "mow status aggregate PHASE"),
-    (&["state", "add-decision"], "mow message format plan_complete --phase P --plan ID"),
-    (
-        &["state", "add-blocker"],
-        "mow message format blocker --phase P --plan ID --blocker TEXT --action skip",
-    ),
-    (&["state", "resolve-blocker"], "mow message format state_change --phase P"),
-    (&["state", "record-session"], "mow scaffold checkpoint --phase P"),
+    (&["state", "add-decision"], SEND_DECISION),
+    (&["state", "add-blocker"], SEND_BLOCKER),
+    (&["state", "resolve-blocker"], SEND_STATE),
+    (&["state", "record-session"], SEND_STATE),
     (&["state", "update-phase-row"], "mow status write PHASE --field status --value STATUS"),
-    (&["team-update"], "mow message format state_change --phase P"),
+    (&["team-update"], SEND_STATE),
     (&["roadmap", "update-plan-progress"], "mow status aggregate PHASE"),
-    (
-        &["phase", "add"],
-        "mow message format input_needed --phase P --input-type TYPE --detail TEXT",
-    ),
-    (
-        &["phase", "insert"],
-        "mow message format input_needed --phase P --input-type TYPE --detail TEXT",
-    ),
-    (
-        &["phase", "remove"],
-        "mow message format input_needed --phase P --input-type TYPE --detail TEXT",
-    ),
-    (&["phase", "complete"], "mow message format phase_complete --phase P"),
-    (&["requirements", "mark-complete"], "mow message format phase_complete --phase P"),
-    (&["milestone", "complete"], "mow message format phase_complete --phase P"),
+    (&["phase", "add"], SEND_BLOCKER),
+    (&["phase", "insert"], SEND_BLOCKER),
+    (&["phase", "remove"], SEND_BLOCKER),
+    (&["phase", "complete"], SEND_STATE),
+    (&["requirements", "mark-complete"], SEND_STATE),
+    (&["milestone", "complete"], SEND_BLOCKER),
     (&["validate", "health", "--repair"], "mow validate health"),
     (&["worktree", "clean"], "mow worktree status"),
-    (&["worktree", "merge-state"], "mow message format phase_complete --phase P"),
+    (&["worktree", "merge-state"], SEND_STATE),
 ];
 
 /// The planning files that only the lead of a live run writes.
@@ -155,7 +197,7 @@ pub(crate) fn refuse_shared_file(context: &Context, path: &Path) -> Result<(), F
     let Some(worker) = calling_worker(context)? else { return Ok(()) };
     let file = context.display_path(&real);
     Err(Failure::refused(format!("{file}: only the lead of run {} may write it", worker.run))
-        .hint("mow status write PHASE --field NAME --value VALUE"))
+        .hint("mow status write PHASE --field status --value STATUS"))
 }
 
 /// Refuses a worker's call of a command that writes shared planning files.

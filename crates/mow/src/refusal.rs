@@ -41,7 +41,7 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::AgentCaller => Self::refused("an agent of a run cannot decide about the run")
-                .hint("mow message format input_needed --phase P --input-type TYPE --detail TEXT"),
+                .hint("mow message send blocker --plan ID --blocker TEXT --action skip"),
             Refusal::NestedRun { phase } => {
                 let worker = phase.map_or_else(
                     || "an agent of a run".to_owned(),

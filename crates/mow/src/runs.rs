@@ -270,7 +270,12 @@ impl LiveWorktrees {
         if context.project.main_root().is_some() || !has_live_lead(context) {
             return none;
         }
-        let project = &context.project;
+        Self::of_runs(&context.project)
+    }
+
+    /// Lists the worktrees that runs have claimed, with or without a live lead.
+    pub(crate) fn of_runs(project: &Project) -> Self {
+        let none = Self { planning: BTreeMap::new() };
         let Ok(Some(bytes)) = disk::read(&claims::path(project)) else { return none };
         // The claim commands report an unreadable claims file.
         let Ok(claims) = Claims::parse(&bytes) else { return none };

@@ -34,9 +34,8 @@ pub(crate) fn place(dir: PhaseDir) -> Place {
     Place { dir, padded, path }
 }
 
-/// Writes the file anew; `worktree create` does so in the worktree it made.
-pub(crate) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
-    let place = find(context, phase)?;
+/// Returns the text of a new file, and the number of plans in it.
+pub(crate) fn new_text(context: &Context, place: &Place) -> Result<(String, usize), Failure> {
     let mut plans = Vec::new();
     for file in place.dir.files_of(PhaseFileKind::Plan) {
         let bytes = disk::read(&place.dir.path.join(file))?.unwrap_or_default();
@@ -49,11 +48,18 @@ pub(crate) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
         Some(template) => status::render_with(&template, &new),
         None => status::render(&new),
     };
+    Ok((text, plans.len()))
+}
+
+/// Writes the file anew; `worktree create` does so in the worktree it made.
+pub(crate) fn init(context: &Context, phase: &str) -> Result<Output, Failure> {
+    let place = find(context, phase)?;
+    let (text, plans) = new_text(context, &place)?;
     disk::update(&context.project, &place.path, |_| {
         Ok::<_, Failure>(Some(text.clone().into_bytes()))
     })?;
     let shown = context.display_path(&place.path);
-    let value = json!({ "created": true, "path": shown, "plans": plans.len() });
+    let value = json!({ "created": true, "path": shown, "plans": plans });
     Ok(Output::with_raw(value, shown))
 }
 

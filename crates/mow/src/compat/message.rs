@@ -2,6 +2,7 @@
 
 mod arguments;
 mod missing_fields;
+mod send;
 
 use clap::Subcommand;
 use mow_core::message::{self, BYTES_MAX, ENVELOPE, MessageError, MessageKind, ParsedMessage};
@@ -20,6 +21,19 @@ pub(crate) enum MessageCommand {
         after_help = "Any field is allowed: --some-key VALUE becomes some_key. --summary adds a line for people.\n\nExample:\n  mow message format plan_started --phase 3 --plan 03-01 --activity \"writing tests\" --summary"
     )]
     Format {
+        /// The type, then its fields
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_names = ["TYPE", "--KEY VALUE"]
+        )]
+        words: Vec<String>,
+    },
+    /// Send a message to the lead, from inside a phase of a run
+    #[command(
+        after_help = "TYPE is blocker, error or state_change; mow itself makes all other messages. The phase is filled in.\n\nExample:\n  mow message send blocker --plan 03-01 --blocker \"The port is taken\" --action skip"
+    )]
+    Send {
         /// The type, then its fields
         #[arg(
             trailing_var_arg = true,
@@ -53,6 +67,7 @@ impl MessageCommand {
     pub(crate) fn run(&self, context: &Context) -> Result<Output, Failure> {
         match self {
             Self::Format { words } => format(context, words),
+            Self::Send { words } => send::run(context, words),
             Self::Parse { text } => Ok(Output::with_compact(parse_answer(message::parse(text)))),
         }
     }

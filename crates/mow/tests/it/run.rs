@@ -18,6 +18,7 @@ mod live_status;
 mod look_ahead;
 mod lying_agents;
 mod merging;
+mod messages;
 mod multiple_projects;
 mod notifications;
 mod parallel_plans;

@@ -3,8 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use mow_core::phase::PhaseNumber;
 use mow_store::disk::Lock;
-use mow_store::journal::{Header, JournalReader, Record};
+use mow_store::journal::{Header, Journal, JournalReader, Record};
+use mow_store::run_files::RunDir;
 use mow_testkit::program_call::ProgramCall;
 use mow_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ fn a_worker_of_a_live_run_does_not_write_shared_files() {
     let before = project.files();
     let lead = hold_lead_lock(&project);
     let refused = as_worker(&project, &["--raw", "state", "add-blocker", "slow"]).run();
-    assert!(refused.stderr.contains("Hint: mow message format blocker"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("Hint: mow message send blocker"), "{}", refused.stderr);
     refused.refuses("only the lead of run r1 may write");
     let surplus = as_worker(&project, &["state", "update", "Status", "x", "too", "many"]).run();
     assert!(surplus.stderr.contains("only the lead"), "{}", surplus.transcript());
@@ -61,6 +63,62 @@ fn a_worker_of_a_live_run_does_not_write_shared_files() {
     drop(lead);
     as_worker(&project, &["state", "add-blocker", "slow"]).run().stdout_on_success();
     assert!(project.text(".planning/STATE.md").ends_with("- mine\n- slow\n"));
+}
+
+/// Calls that are refused, and whose hints must work.
+const REFUSED: [&[&str]; 23] = [
+    &["state", "update", "Status", "x"],
+    &["state", "patch", "--Status", "x"],
+    &["state", "advance-plan"],
+    &["state", "record-metric"],
+    &["state", "update-progress"],
+    &["state", "add-decision", "x"],
+    &["state", "add-blocker", "x"],
+    &["state", "resolve-blocker", "x"],
+    &["state", "record-session"],
+    &["state", "update-phase-row", "3"],
+    &["team-update"],
+    &["roadmap", "update-plan-progress", "3"],
+    &["phase", "add", "x"],
+    &["phase", "insert", "3", "x"],
+    &["phase", "remove", "3"],
+    &["phase", "complete", "3"],
+    &["requirements", "mark-complete", "A-1"],
+    &["milestone", "complete", "v1"],
+    &["validate", "health", "--repair"],
+    &["worktree", "clean"],
+    &["worktree", "merge-state"],
+    &["frontmatter", "set", ".planning/STATE.md", "--field", "a", "--value", "1"],
+    &["approve", "1"],
+];
+
+#[test]
+fn every_refusal_of_a_worker_names_a_command_that_works() {
+    let project = repository();
+    let _lead = hold_lead_lock(&project);
+    mow(&project, ".", &["status", "init", "3"]).stdout_on_success();
+    let run = RunDir::new(&project.root().join(".git/mow"), "r1").expect("a plain name");
+    run.create().expect("the directory can be made");
+    let (phase, attempt) = (PhaseNumber::whole(3), 2);
+    let path = run.worker_journal(&phase, attempt);
+    Journal::open(&path, &run.worker_header(&phase, attempt)).expect("it can be made");
+    for words in REFUSED {
+        let refused = as_worker(&project, words).run();
+        let transcript = refused.transcript();
+        assert!(!refused.status.success(), "{transcript}");
+        let (_, hint) = refused.stderr.split_once("Hint: mow ").expect(&transcript);
+        let given = |word: &str| match word {
+            "PHASE" => "3".to_owned(),
+            "ID" => "03-01".to_owned(),
+            "STATUS" => "complete".to_owned(),
+            word if word.chars().all(|c| c.is_ascii_uppercase()) => "x".to_owned(),
+            word => word.to_owned(),
+        };
+        let hint: Vec<_> = hint.trim().split(' ').map(given).collect();
+        let hint: Vec<_> = hint.iter().map(String::as_str).collect();
+        let done = as_worker(&project, &hint).run();
+        assert!(done.status.success(), "{transcript}\n{}", done.transcript());
+    }
 }
 
 #[test]
