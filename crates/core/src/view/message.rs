@@ -18,7 +18,7 @@ use crate::lead::{Event, FailureCause, Lead, Reason, Status};
 use crate::message::{Fields, Message, MessageKind};
 use crate::phase::PhaseNumber;
 use crate::report::Report;
-use facts::RunFacts;
+use facts::RunHistory;
 
 /// The value of a required field that does not apply.
 const NONE: &str = "-";
@@ -73,13 +73,13 @@ impl ContractMessage {
 /// Folds the events of a run into contract messages.
 #[derive(Clone, Debug, Default)]
 pub struct MessageFold {
-    facts: RunFacts,
+    facts: RunHistory,
 }
 
 impl MessageFold {
     /// Continues after the events that led to this state.
     pub fn of(lead: &Lead) -> Self {
-        Self { facts: RunFacts::of(lead) }
+        Self { facts: RunHistory::of(lead) }
     }
 
     /// Returns the messages of the next event.

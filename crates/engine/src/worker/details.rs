@@ -30,9 +30,9 @@ fn texts<'a>(effect: &'a Effect, outcome: &'a Outcome) -> Vec<&'a str> {
         (_, Outcome::Asked { asks }) => asks.iter().map(|ask| ask.question.as_str()).collect(),
         (
             _,
-            Outcome::Verdict { verdict: Verdict::Gaps { text } | Verdict::HumanNeeded { text } },
-        )
-        | (_, Outcome::Undone { reason: text, .. }) => vec![text],
+            Outcome::Verdict { verdict: Verdict::Gaps { text } | Verdict::HumanNeeded { text } }
+            | Outcome::Undone { reason: text, .. },
+        ) => vec![text],
         _ => Vec::new(),
     }
 }

@@ -9,15 +9,15 @@ use crate::report::Report;
 
 /// The facts about a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RunFacts {
-    phases: BTreeMap<PhaseNumber, PhaseFacts>,
+pub(super) struct RunHistory {
+    phases: BTreeMap<PhaseNumber, PhaseHistory>,
     /// The open questions that are about a phase.
     questions: BTreeMap<u32, PhaseNumber>,
 }
 
 /// The facts about a phase.
 #[derive(Clone, Debug)]
-pub(super) struct PhaseFacts {
+pub(super) struct PhaseHistory {
     pub(super) status: Status,
     /// When the first full attempt began, in milliseconds since 1970.
     started: Option<u64>,
@@ -27,13 +27,13 @@ pub(super) struct PhaseFacts {
     open_plan: Option<String>,
 }
 
-impl Default for PhaseFacts {
+impl Default for PhaseHistory {
     fn default() -> Self {
         Self { status: Status::Waiting, started: None, plans_done: 0, open_plan: None }
     }
 }
 
-impl PhaseFacts {
+impl PhaseHistory {
     /// Returns the plan that is being carried out, or a dash.
     pub(super) fn plan(&self) -> &str {
         self.open_plan.as_deref().unwrap_or(NONE)
@@ -45,11 +45,11 @@ impl PhaseFacts {
     }
 }
 
-impl RunFacts {
+impl RunHistory {
     /// Returns the facts in a state of the lead.
     pub(super) fn of(lead: &Lead) -> Self {
         let phases = lead.phases.iter().map(|(number, state)| {
-            let facts = PhaseFacts {
+            let facts = PhaseHistory {
                 status: state.status,
                 started: state.started,
                 plans_done: state.plans.0,
@@ -62,7 +62,7 @@ impl RunFacts {
     }
 
     /// Returns the facts about a phase.
-    pub(super) fn phase(&self, number: PhaseNumber) -> PhaseFacts {
+    pub(super) fn phase(&self, number: PhaseNumber) -> PhaseHistory {
         self.phases.get(&number).cloned().unwrap_or_default()
     }
 
@@ -104,7 +104,7 @@ impl RunFacts {
     }
 }
 
-impl PhaseFacts {
+impl PhaseHistory {
     fn apply(&mut self, report: &Report) {
         match report {
             Report::Plans { done, .. } => self.plans_done = *done,

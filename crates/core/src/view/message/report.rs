@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::facts::PhaseFacts;
+use super::facts::PhaseHistory;
 use super::{ContractMessage, MessageFold, NONE, agent_kind, state_change};
 use crate::lead::text::short;
 use crate::message::{ENVELOPE, Fields, Message, MessageKind};
@@ -67,7 +67,7 @@ fn stage_word(stage: Stage) -> &'static str {
 struct ReportMessages<'a> {
     phase: PhaseNumber,
     at: u64,
-    facts: &'a PhaseFacts,
+    facts: &'a PhaseHistory,
     /// The report in one line for people.
     text: String,
 }
@@ -111,7 +111,7 @@ impl ReportMessages<'_> {
                 let fields = [("plan", self.facts.plan()), ("error", reason.as_str())];
                 vec![self.with_detail(Kind::Error, &fields, reason)]
             }
-            Report::AgentMessage { message } => vec![self.from_agent(message)],
+            Report::AgentMessage { message } => vec![self.agent_call(message)],
             Report::Asked { .. }
             | Report::QuestionObsolete { .. }
             | Report::Spent(_)
@@ -188,7 +188,7 @@ impl ReportMessages<'_> {
     }
 
     /// Returns the message that an agent sent; other calls of agents become a state change.
-    fn from_agent(&self, sent: &Fields) -> ContractMessage {
+    fn agent_call(&self, sent: &Fields) -> ContractMessage {
         let mut fields = sent.clone();
         fields.retain(|key, _| !ENVELOPE.contains(&key.as_str()) && key != "from_phase");
         let phase = Some(self.phase);
