@@ -4,6 +4,7 @@
 //! assigns phases to workers. It numbers the attempts, and ignores reports of older attempts. Start
 //! with [`Status`], then read `decide.rs` (reactions to inputs) and `schedule.rs` (what happens next).
 
+mod agent_shares;
 mod apply;
 mod audit;
 mod caller;

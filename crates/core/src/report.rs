@@ -132,6 +132,11 @@ pub enum Report {
         /// What the person has to do.
         reason: String,
     },
+    /// The worker keeps to the number of agents that the lead set last.
+    Agents {
+        /// How many agents it runs at a time, at most.
+        count: usize,
+    },
     /// The plans are written.
     Planned {
         /// The normalised paths that the plans name.
@@ -220,11 +225,23 @@ pub enum LeadMessage {
     },
     /// A person answered a question about a stuck effect.
     Answer(InboxAnswer),
+    /// How many agents the worker may run at a time from now on. Running agents are not interrupted.
+    Agents {
+        /// The number of agents, at least one.
+        count: usize,
+    },
+}
+
+impl LeadMessage {
+    /// Returns whether the message is a note: it has a number, and the worker takes it once.
+    pub fn is_note(&self) -> bool {
+        !matches!(self, Self::Brief(_) | Self::Through { .. })
+    }
 }
 
 /// A message as it stands in the inbox file of a worker, with its number.
 ///
-/// Notes (halts and answers) are numbered from one within an attempt, so that a worker takes each
+/// Notes (halts, answers and numbers of agents) are numbered from one within an attempt, so that a worker takes each
 /// of them once however often it is written. Brief and confirmations have no number. Older leads
 /// wrote no numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -256,7 +273,7 @@ impl NoteNumbers {
     /// A note without a number has the number of its position, because leads that wrote no numbers
     /// wrote every note once, in order.
     pub fn add(&mut self, message: &NumberedMessage) -> bool {
-        if !matches!(message.message, LeadMessage::Halt { .. } | LeadMessage::Answer(_)) {
+        if !message.message.is_note() {
             return true;
         }
         let next = self.seen.last().map_or(1, |last| last.saturating_add(1));

@@ -71,6 +71,11 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Returns how many agents may run at a time, as the lead set it last.
+    pub fn agents_max(&self) -> usize {
+        self.parallel.agents_max
+    }
+
     /// Returns whether the last report of the attempt is written.
     pub fn has_ended(&self) -> bool {
         self.lifecycle.step == EndingStep::Ended
@@ -149,6 +154,9 @@ impl Machine for Worker {
             {
                 events.push(Event::Halted { how: *how });
             }
+            Input::FromLead(LeadMessage::Agents { count }) => {
+                events.push(Event::AgentsSet { count: (*count).max(1) });
+            }
             Input::LeadSilent { text } => {
                 events.push(Event::LeadSilent { text: text.clone() });
                 let effect = Effect::NoteStatus { text: text.clone() };
@@ -179,6 +187,7 @@ impl Machine for Worker {
             Event::Briefed { brief } => {
                 self.lifecycle.began = at;
                 self.roles.plans_checked = brief.checked;
+                self.parallel.agents_max = brief.agents;
                 self.brief = Some(brief.clone());
             }
             Event::Intended { id, effect } => {
@@ -199,6 +208,7 @@ impl Machine for Worker {
             }
             Event::Decided { id, choice } => self.on_stuck_decision(*id, choice),
             Event::Halted { how } => self.lifecycle.halt = Some(*how),
+            Event::AgentsSet { count } => self.parallel.set_agents(*count),
             Event::Interrupted => self.lifecycle.reach(EndingStep::Interrupted),
             Event::BlockerAcknowledged => self.blocker_ack.acknowledge(),
             Event::BlockerUnanswered { .. } => self.blocker_ack.give_up(),
@@ -435,6 +445,7 @@ impl Worker {
             Report::Asked { ask } => {
                 self.questions.asked.insert(ask.key.clone());
             }
+            Report::Agents { .. } => self.parallel.agents_confirmed(),
             _ => {}
         }
         if report.is_last() {

@@ -8,7 +8,7 @@ use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, PlanTime,
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, HaltReason, Report, THROTTLED_MAX_MS};
+use crate::report::{Brief, HaltReason, LeadMessage, Report, THROTTLED_MAX_MS};
 use crate::stage::Stage;
 use crate::worker::task_knowledge::add_new_texts;
 
@@ -136,7 +136,7 @@ fn begin_attempt(state: &mut PhaseState, attempt: u32, ahead: Option<Stage>) {
         state.messages_sent = 0;
         state.kill_at = None;
         state.open_plans = BTreeMap::new();
-        state.agents = 0;
+        (state.agents, state.agents_told) = (0, None);
         state.questions_asked = 0;
         state.commit = None;
     }
@@ -187,6 +187,9 @@ fn update_from_report(state: &mut PhaseState, report: &Report, at: u64) {
             state.open_plans.remove(plan);
         }
         Report::Spent(spent) => state.spent += spent.money,
+        Report::Agents { count } if state.agents_told == Some(*count) => {
+            (state.agents, state.agents_told) = (*count, None);
+        }
         _ => {}
     }
     if report.is_last() {
@@ -219,9 +222,14 @@ fn begin_effect(lead: &mut Lead, id: u64, effect: &Effect, at: u64) {
                 state.collecting_lookahead = true;
             }
         }
-        Effect::SendMessage { phase, n, .. } => {
+        Effect::SendMessage { phase, n, note, .. } => {
             if let Some(state) = lead.phases.get_mut(phase) {
                 state.messages_sent = *n;
+                if let LeadMessage::Agents { count } = note {
+                    // Until the worker confirms a smaller number, more agents may be running.
+                    state.agents = state.agents.max(*count);
+                    state.agents_told = Some(*count);
+                }
             }
         }
         Effect::FastForward { .. } => lead.target.last_attempt_at = Some(at),
@@ -317,6 +325,7 @@ fn read_roadmap(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
             plan_times: BTreeMap::new(),
             worker_number: None,
             agents: 0,
+            agents_told: None,
             spent: Spending::default(),
             last_report: None,
             halt: None,

@@ -2,7 +2,7 @@
 //!
 //! Duplicate or late inputs, and inputs of older attempts, are ignored: they cause no event.
 
-use super::schedule;
+use super::agent_shares;
 use super::{
     Effect, Event, FailureCause, Hold, Input, Lead, MergeProblem, Outcome, PhaseState, Reason,
     Status,
@@ -375,7 +375,7 @@ impl<'a> DecisionBuilder<'a> {
             attempt: state.attempt,
             base: base.to_owned(),
             answers: answers.collect(),
-            agents: schedule::agents_for(self.lead, phase),
+            agents: agent_shares::share(self.lead, phase),
             through: state.through,
             after: state.through.map_or_else(Vec::new, |_| state.spec.depends_on.clone()),
             clear: self.lead.cleared_files(state),

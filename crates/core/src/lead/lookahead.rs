@@ -26,11 +26,20 @@ pub(super) fn is_pending(state: &PhaseState) -> bool {
     state.through.is_some() && state.unmet_dependencies > 0 && !state.status.is_over()
 }
 
+/// Returns how many phases could have a look-ahead now, at most `max`.
+pub(super) fn wanting(lead: &Lead, max: usize) -> usize {
+    candidates(lead).take(max).count()
+}
+
 /// Returns the next phase for a look-ahead, and its last stage.
 pub(super) fn next(lead: &Lead) -> Option<(PhaseNumber, Stage)> {
+    candidates(lead).next()
+}
+
+fn candidates(lead: &Lead) -> impl Iterator<Item = (PhaseNumber, Stage)> {
     // Documents that are written long before they are needed would be out of date.
     let is_full = lead.index.lookahead_waiting.len() >= 2 * lead.settings.max_workers.max(1);
-    lead.index.lookahead_candidates.iter().take(LOOKED_AT_MAX).find_map(|(_, number)| {
+    lead.index.lookahead_candidates.iter().take(LOOKED_AT_MAX).filter_map(move |(_, number)| {
         let state = &lead.phases[number];
         let may_begin = !is_full || state.through.is_some();
         Some((*number, goal(lead, state).filter(|_| may_begin)?))

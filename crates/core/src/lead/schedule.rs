@@ -2,13 +2,12 @@
 //!
 //! Each call returns one step; the caller repeats until there is none.
 
-use std::collections::BTreeSet;
-
 use super::decide::DecisionBuilder;
-use super::lookahead;
-use super::{Effect, Event, Lead, Reason, Settings, Status};
+use super::{Effect, Event, Lead, Reason, Status};
+use super::{agent_shares, lookahead};
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
+use crate::report::LeadMessage;
 use crate::stage::Stage;
 
 /// The least time between two fast-forwards of the user's branch while workers run.
@@ -21,6 +20,8 @@ enum ScheduledStep {
     Merge(PhaseNumber),
     Start(PhaseNumber),
     LookAhead(PhaseNumber, Stage),
+    /// Tell the worker of a phase how many agents it may run from now on.
+    SetAgents(PhaseNumber, usize),
     /// Ask whether a phase is done that would be started and that the roadmap marks as done.
     AskWhetherDone(PhaseNumber),
     Close,
@@ -52,6 +53,9 @@ pub(super) fn follow_up(lead: &Lead, now: u64) -> Decision<Event, (u64, Effect)>
         }
         Some(ScheduledStep::Start(phase)) => start(&mut builder, phase),
         Some(ScheduledStep::LookAhead(phase, through)) => builder.look_ahead(phase, through),
+        Some(ScheduledStep::SetAgents(phase, count)) => {
+            builder.send_message(&lead.phases[&phase], LeadMessage::Agents { count });
+        }
         Some(ScheduledStep::AskWhetherDone(phase)) => {
             builder.ask_whether_done(&lead.phases[&phase]);
         }
@@ -131,6 +135,9 @@ fn next(lead: &Lead, now: u64) -> Option<ScheduledStep> {
     {
         return Some(next);
     }
+    if let Some((phase, count)) = agent_shares::next_change(lead) {
+        return Some(ScheduledStep::SetAgents(phase, count));
+    }
     if lead.effects.merging.is_some() || !lead.run_is_begun() {
         return None;
     }
@@ -182,42 +189,26 @@ fn has_free_slot(lead: &Lead) -> bool {
     has_slot && lead.starts.is_open()
 }
 
+/// Returns the phase that starts as soon as it gets a slot and an agent.
+pub(super) fn next_ready(lead: &Lead) -> Option<PhaseNumber> {
+    match lead.settings.force {
+        true => lead.index.ready.first().map(|(_, number)| *number),
+        false => lead.index.startable.first(),
+    }
+}
+
 /// Returns what to start next. A look-ahead gets a slot only if no phase is ready to start.
 fn next_start(lead: &Lead) -> Option<ScheduledStep> {
     if !has_free_slot(lead) {
         return None;
     }
-    let ready = match lead.settings.force {
-        true => lead.index.ready.first().map(|(_, number)| *number),
-        false => lead.index.startable.first(),
-    };
-    let (number, next) = match ready {
+    let (number, next) = match next_ready(lead) {
         Some(number) => (number, ScheduledStep::Start(number)),
         None => lookahead::next(lead)
             .map(|(number, to)| (number, ScheduledStep::LookAhead(number, to)))?,
     };
     let must_ask = lead.must_ask_whether_done(&lead.phases[&number]);
     Some(if must_ask { ScheduledStep::AskWhetherDone(number) } else { next })
-}
-
-/// Returns how many agents the worker of a phase may run: an equal share of the free ones, divided
-/// among all workers that may start while it runs. One agent is left for each other worker.
-pub(super) fn agents_for(lead: &Lead, phase: PhaseNumber) -> usize {
-    let Settings { max_agents, max_workers, .. } = lead.settings;
-    let free = max_agents.saturating_sub(lead.index.agents.given);
-    // The phase itself is one of them.
-    let starting = lead.index.agents.starting.max(1);
-    let slots = max_workers.max(1).saturating_sub(lead.index.live.len());
-    let own_dependents = lead.index.dependents.get(&phase);
-    let is_free = |number: &&PhaseNumber| own_dependents.is_none_or(|own| !own.contains(number));
-    let others = lead.index.live.iter().filter(|other| **other != phase);
-    let dependents = others.filter_map(|other| lead.index.dependents.get(other)).flatten();
-    let is_next = |number: &&PhaseNumber| lead.phases[*number].status == Status::Waiting;
-    let ready = lead.index.ready.iter().map(|(_, number)| number);
-    let soon: BTreeSet<_> =
-        dependents.filter(is_next).filter(is_free).chain(ready).take(slots).collect();
-    let left = max_agents.saturating_sub(max_workers.max(1) - 1);
-    (free / (starting + soon.len())).min(left).max(1)
 }
 
 fn start_due(lead: &Lead) -> Option<u64> {

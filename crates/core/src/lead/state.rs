@@ -45,6 +45,8 @@ pub struct PhaseState {
     pub worker_number: Option<usize>,
     /// How many agents the worker may run at a time; 0 before the worker is started.
     pub agents: usize,
+    /// The number of agents that the worker was told and has not confirmed.
+    pub(super) agents_told: Option<usize>,
     /// What the agents of the phase have used so far.
     pub spent: Spending,
     /// The report that ended the current attempt; `None` while it runs.

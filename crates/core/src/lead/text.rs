@@ -198,7 +198,7 @@ fn named(files: &[String]) -> String {
 }
 
 /// Returns a number with its noun: `1 task`, `2 tasks`.
-fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -328,6 +328,9 @@ impl Report {
                 format!("plan {plan} is blocked: {text}{goes_on}")
             }
             Self::Note { text } => text.clone(),
+            Self::Agents { count: agents } => {
+                format!("up to {} at a time", count(*agents, "agent"))
+            }
             Self::Spent(spent) => spent.sentence(),
             Self::Throttled { reason, .. } => format!("waiting for its model: {reason}"),
             Self::Denied { reason } => format!("no agent can work: {reason}"),

@@ -265,6 +265,11 @@ pub enum Event {
         /// The reason.
         how: HaltReason,
     },
+    /// The lead has set how many agents may run at a time.
+    AgentsSet {
+        /// The number of agents.
+        count: usize,
+    },
     /// All running effects are interrupted.
     Interrupted,
     /// A running effect seems stuck.

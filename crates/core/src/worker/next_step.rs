@@ -48,6 +48,10 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     if !decision.events.is_empty() {
         return decision;
     }
+    if let Some(count) = worker.parallel.agents_to_confirm(worker.effects.running.len()) {
+        decision.events.push(Event::Reported(Report::Agents { count }));
+        return decision;
+    }
     if !worker.effects.is_empty() {
         interrupt(worker, now, &mut decision);
         if !worker.can_begin_more() || !decision.events.is_empty() {

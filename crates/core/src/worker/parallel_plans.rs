@@ -14,7 +14,7 @@ use crate::report::Report;
 /// Returns the plans that may now run in parallel, beginning with the first that may begin; fewer than
 /// two mean none.
 pub(super) fn group(worker: &Worker, found: &PhaseSnapshot) -> Vec<String> {
-    if !found.settings.side_by_side || agents(worker) < 2 {
+    if !found.settings.side_by_side || worker.parallel.agents_max < 2 {
         return Vec::new();
     }
     let mut taken: Vec<String> = Vec::new();
@@ -46,10 +46,6 @@ fn files(worker: &Worker, plan: &PlanSnapshot) -> Option<Vec<String>> {
         && open().next().is_some()
         && !open().any(needs_person);
     file_scope::plain_paths(&plan.files).filter(|_| can_run)
-}
-
-fn agents(worker: &Worker) -> usize {
-    worker.brief.as_ref().map_or(1, |brief| brief.agents)
 }
 
 /// Returns the next step while plans run in parallel.
@@ -84,7 +80,7 @@ pub(super) fn go_on(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
 
 /// Begins the next task of a plan that has no running task.
 fn begin(worker: &Worker, plans: &[&PlanSnapshot]) -> Option<NextStep> {
-    if worker.effects.running.len() >= agents(worker) {
+    if worker.effects.running.len() >= worker.parallel.agents_max {
         return None;
     }
     let is_busy = |id: &str| worker.effects.has_plan(id);

@@ -155,9 +155,28 @@ pub struct ParallelPlans {
     pub(super) excluded: BTreeSet<String>,
     /// Why the result of parallel plans cannot be used.
     pub(super) failure: Option<String>,
+    /// How many agents may run at a time.
+    pub(super) agents_max: usize,
+    /// Whether the lead does not know yet that the worker keeps to this number.
+    agents_unconfirmed: bool,
 }
 
 impl ParallelPlans {
+    /// Sets how many agents may run at a time.
+    pub(super) fn set_agents(&mut self, count: usize) {
+        (self.agents_max, self.agents_unconfirmed) = (count, true);
+    }
+
+    /// Takes note that the lead was told of the number.
+    pub(super) fn agents_confirmed(&mut self) {
+        self.agents_unconfirmed = false;
+    }
+
+    /// Returns the number of agents that has to be confirmed while this many are running.
+    pub(super) fn agents_to_confirm(&self, running: usize) -> Option<usize> {
+        (self.agents_unconfirmed && running <= self.agents_max).then_some(self.agents_max)
+    }
+
     /// Moves on to closing the plans of the group that are still open.
     pub(super) fn begin_closing(&mut self, is_open: impl Fn(&str) -> bool) {
         let open = self.group.plans().filter(|plan| is_open(plan)).cloned().collect();

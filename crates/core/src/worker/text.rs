@@ -4,7 +4,7 @@
 mod tests;
 
 use super::{Effect, Event, Evidence, Outcome, Role, Verdict};
-use crate::lead::text::short;
+use crate::lead::text::{count as counted, short};
 use crate::report::{HaltReason, Report};
 
 impl Event {
@@ -24,6 +24,9 @@ impl Event {
             Self::Halted { how: HaltReason::Paused } => "the worker is told to pause".to_owned(),
             Self::Halted { how: HaltReason::Cancelled } => {
                 "it is told to stop, it was cancelled".to_owned()
+            }
+            Self::AgentsSet { count: agents } => {
+                format!("the lead allows {}", counted(*agents, "agent"))
             }
             Self::Halted { how: HaltReason::Timeout } => "it reached its time limit".to_owned(),
             Self::Interrupted => "running work is interrupted".to_owned(),

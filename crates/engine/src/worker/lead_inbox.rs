@@ -43,7 +43,7 @@ impl LeadInbox {
                 LeadMessage::Through { seq } => {
                     self.acknowledged_seq = self.acknowledged_seq.max(seq);
                 }
-                note @ (LeadMessage::Halt { .. } | LeadMessage::Answer(_)) => notes.push(note),
+                note => notes.push(note),
             }
         }
         Ok(notes)

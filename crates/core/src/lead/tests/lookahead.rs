@@ -76,6 +76,8 @@ fn a_look_ahead_plans_once_the_dependencies_are_planned() {
     harness.prepare_and_start("1");
     assert_eq!(goals(&harness).len(), 2, "nobody knows the plans of 1");
     harness.report("1", 1, Report::Planned { files: Vec::new(), waits: false });
+    let count = Settings::default().max_agents - 1;
+    harness.report("1", 2, Report::Agents { count });
     look_ahead(&mut harness, "2", Stage::Plan);
     look_ahead(&mut harness, "3", Stage::Plan);
     assert_eq!(goals(&harness)[2..], [goal("2", Stage::Plan), goal("3", Stage::Plan)]);

@@ -97,6 +97,9 @@ fn a_phase_that_runs_alone_need_not_ask() {
     harness.input(&Input::Roadmap { scope: RunScope::All, phases });
     assert_eq!(harness.status("3"), Status::Waiting, "nobody knows yet what 1 changes");
     harness.report("1", 1, planned(&["b"], false));
+    assert_eq!(harness.status("3"), Status::Waiting, "phase 1 has all agents");
+    let count = Settings::default().max_agents - 1;
+    harness.report("1", 2, Report::Agents { count });
     assert_eq!(harness.status("3"), Status::Preparing);
 }
 

@@ -123,10 +123,51 @@ fn agents_are_shared_and_never_too_many() {
         ..Settings::default()
     };
     let free = |count: u32| (1..=count).map(|n| spec(&n.to_string(), &[])).collect::<Vec<_>>();
-    assert_eq!(shares(of(3, 4), free(1)), [2], "one is left for each other worker");
-    assert_eq!(shares(of(3, 4), vec![spec("1", &[]), spec("2", &["1"])]), [2], "one at a time");
+    assert_eq!(shares(of(3, 4), free(1)), [4], "there is no other phase");
+    assert_eq!(shares(of(3, 4), vec![spec("1", &[]), spec("2", &["1"])]), [4], "one at a time");
+    let prepared = PhaseSpec { ahead: vec![Stage::Research], ..spec("2", &["1"]) };
+    assert_eq!(shares(of(3, 4), vec![spec("1", &[]), prepared]), [2, 1], "2 looks ahead");
     assert_eq!(shares(of(1, 4), free(1)), [4], "there is no other");
     assert_eq!(shares(of(3, 4), free(5)), [1, 1, 2]);
     assert_eq!(shares(of(2, 8), free(5)), [4, 4]);
     assert_eq!(shares(of(4, 2), free(5)), [1, 1], "no more workers than agents");
+}
+
+#[test]
+fn an_agent_is_given_back_for_a_phase_that_comes_later() {
+    let mut harness = LeadHarness::new(unlimited_settings(), vec![spec("1", &[])]);
+    harness.prepare_and_start("1");
+    assert_eq!(harness.lead.phases[&number("1")].agents, Settings::default().max_agents);
+    let phases = vec![spec("1", &[]), spec("2", &[])];
+    harness.input(&Input::Roadmap { scope: RunScope::All, phases });
+    assert_eq!(harness.status("2"), Status::Waiting, "all agents may be running");
+    harness.finish(is_share_of(3), Outcome::Done);
+    harness.report("1", 1, Report::Agents { count: 3 });
+    assert_eq!(harness.status("2"), Status::Preparing);
+    harness.lead.check_indices().unwrap();
+}
+
+#[test]
+fn agents_that_nobody_wants_go_to_a_worker_with_many_plans() {
+    let phases = vec![spec("1", &[]), spec("2", &[]), spec("3", &[])];
+    let mut harness = LeadHarness::new(unlimited_settings(), phases);
+    ["1", "2", "3"].iter().for_each(|phase| harness.prepare_and_start(phase));
+    assert_eq!(harness.lead.phases[&number("1")].agents, 1);
+    harness.report("1", 1, Report::Plans { done: 1, total: 4 });
+    for phase in ["2", "3"] {
+        harness.report_and_exit(phase, 1, Report::Complete { commit: "c".to_owned() });
+    }
+    harness.finish(is_share_of(2), Outcome::Done);
+    harness.report("1", 2, Report::Agents { count: 2 });
+    harness.finish(is_share_of(3), Outcome::Done);
+    assert_eq!(harness.lead.phases[&number("1")].agents, 3, "three plans are open");
+    harness.lead.check_indices().unwrap();
+}
+
+/// Returns whether an effect tells a worker how many agents it may run.
+fn is_share_of(count: usize) -> impl Fn(&Effect) -> bool {
+    move |effect| {
+        let told = LeadMessage::Agents { count };
+        matches!(effect, Effect::SendMessage { note, .. } if *note == told)
+    }
 }

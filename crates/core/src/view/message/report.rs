@@ -96,7 +96,9 @@ impl ReportMessages<'_> {
                 let done = self.make(Kind::TaskComplete, &[("plan", plan), ("task", &task)]);
                 commit.into_iter().chain([done]).collect()
             }
-            Report::PlanDone { plan, commit, minutes } => self.plan_done(plan, commit, *minutes),
+            Report::PlanDone { plan, commit, minutes, decisions } => {
+                self.plan_done((plan, commit), *minutes, decisions)
+            }
             Report::Blocked { plan, text, skipped } => {
                 vec![self.blocker(plan, text, if *skipped { "skip" } else { "pause" })]
             }
@@ -153,11 +155,19 @@ impl ReportMessages<'_> {
         self.with_detail(MessageKind::CommitMade, &fields, &detail)
     }
 
-    fn plan_done(&self, plan: &str, commit: &str, minutes: u64) -> Vec<ContractMessage> {
-        let minutes = minutes.to_string();
+    fn plan_done(
+        &self,
+        (plan, commit): (&str, &str),
+        minutes: u64,
+        decisions: &[String],
+    ) -> Vec<ContractMessage> {
+        let (minutes, decisions) = (minutes.to_string(), decisions.join("; "));
         // A plan without a closing commit has none to name.
         let hash = if commit.is_empty() { NONE } else { commit };
-        let fields = [("plan", plan), ("commit", hash), ("duration_min", minutes.as_str())];
+        let mut fields = vec![("plan", plan), ("commit", hash), ("duration_min", minutes.as_str())];
+        if !decisions.is_empty() {
+            fields.push(("decisions", decisions.as_str()));
+        }
         let done = self.make(MessageKind::PlanComplete, &fields);
         let commit = (!commit.is_empty()).then(|| self.commit(plan, commit));
         commit.into_iter().chain([done]).collect()

@@ -61,7 +61,12 @@ fn events() -> Vec<Event> {
         from_agent(json!({"v": 2, "from_phase": "3", "type": "state_change", "phase": "3",
             "plan": "03-01", "from_state": "a", "to_state": "b"})),
         from_agent(json!({"type": "claim", "phase": "3"})),
-        reported(Report::PlanDone { plan: plan(), commit: commit(), minutes: 4 }),
+        reported(Report::PlanDone {
+            plan: plan(),
+            commit: commit(),
+            minutes: 4,
+            decisions: vec![],
+        }),
         reported(Report::Plans { done: 1, total: 1 }),
         reported(Report::Complete { commit: commit() }),
         reported(Report::Stopped { how: HaltReason::Paused }),

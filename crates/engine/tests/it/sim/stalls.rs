@@ -147,7 +147,7 @@ impl Sim {
     pub(crate) fn check_parallel(&self, key: Key, id: u64, effect: &Effect) -> Result<(), String> {
         let worker = &self.processes[&key].worker;
         let others: Vec<_> = worker.effects.running.iter().filter(|(n, _)| **n != id).collect();
-        let agents = worker.brief.as_ref().map_or(1, |brief| brief.agents);
+        let agents = worker.agents_max();
         if others.len() + 1 > agents.max(1) {
             return Err(format!("{} things at a time of {agents}", others.len() + 1));
         }

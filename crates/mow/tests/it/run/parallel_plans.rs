@@ -50,7 +50,7 @@ fn plans_with_disjoint_files_run_at_the_same_time() {
     let shown = project.run(&["ps", "--json"]).json();
     let at: Vec<_> = shown["phases"][0]["at"].as_array().unwrap().iter().collect();
     assert!(at.len() == 2 && at[1]["plan"] == "01-02", "{shown}");
-    assert_eq!(shown["phases"][0]["agents"], 2, "one agent slot is reserved for each other worker");
+    assert_eq!(shown["phases"][0]["agents"], 4, "no other phase wants an agent");
     project.release_point("a");
     let (status, output) = lead.end();
     assert!(status.success(), "{output}");
@@ -71,6 +71,24 @@ fn plans_with_disjoint_files_run_at_the_same_time() {
         positions.is_sorted() && positions[0].is_some(),
         "plans are checked after all have stopped: {positions:?}"
     );
+}
+
+#[test]
+fn plans_of_the_only_phase_use_all_slots() {
+    // Each task ends only while the other two are running.
+    let script = |own: &str| {
+        format!(
+            "dir=$(git rev-parse --git-common-dir)/together; mkdir -p $dir; : > $dir/{own}\n\
+             timeout 100 sh -c 'while [ $(ls '$dir' | wc -l) -lt 3 ]; do sleep 0.01; done'\n\
+             echo {own} > {own}"
+        )
+    };
+    let phase = ["a", "b", "c"].iter().fold(phase("1", &[]), |phase, own| {
+        phase.with(plan(vec![task(&script(own)).check(&format!("test -s {own}"))]).changes(&[own]))
+    });
+    let project = project(&[phase]);
+    project.run_all();
+    project.assert_consistent();
 }
 
 #[test]
