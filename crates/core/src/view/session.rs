@@ -89,11 +89,27 @@ fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// An unmerged phase, as far as the command that continues the run depends on it.
+struct OpenPhase {
+    number: PhaseNumber,
+    wave: usize,
+    /// Whether the phase is cancelled, or waits for phases that are not merged.
+    cannot_move: bool,
+}
+
 impl Lead {
     /// Returns the command that continues the run.
     fn resume_command(&self) -> String {
         let open = self.phases.values().filter(|state| state.status != Status::Merged);
-        resume_command(self.scope, open.map(|state| state.spec.number))
+        let is_merged = |number: &PhaseNumber| {
+            self.phases.get(number).is_none_or(|state| state.status == Status::Merged)
+        };
+        let open = open.map(|state| {
+            let waits = || !state.spec.depends_on.iter().all(is_merged);
+            let (number, wave) = (state.spec.number, state.wave);
+            OpenPhase { number, wave, cannot_move: cannot_move(state.status, waits) }
+        });
+        resume_command(self.scope, &open.collect::<Vec<_>>())
     }
 }
 
@@ -101,17 +117,38 @@ impl RunView {
     /// Returns the command that continues the run: with its open phases, or `--all`.
     pub fn resume_command(&self) -> String {
         let open = self.phases.iter().filter(|phase| phase.status != Status::Merged);
-        let scope = if self.phases_left_out == 0 { self.scope } else { RunScope::All };
-        resume_command(scope, open.map(|phase| phase.number))
+        let open = open.map(|phase| {
+            let waits = || phase.open_dependencies().next().is_some();
+            let (number, wave) = (phase.number, phase.wave);
+            OpenPhase { number, wave, cannot_move: cannot_move(phase.status, waits) }
+        });
+        let open: Vec<_> = open.collect();
+        if self.phases_left_out == 0 { resume_command(self.scope, &open) } else { ALL.to_owned() }
     }
 }
 
-fn resume_command(scope: RunScope, open: impl Iterator<Item = PhaseNumber>) -> String {
-    let open: Vec<_> = open.take(NAMED_MAX + 1).map(|number| number.to_string()).collect();
-    match scope {
-        RunScope::Named if (1..=NAMED_MAX).contains(&open.len()) => {
-            format!("mow run {}", open.join(" "))
-        }
-        _ => "mow run --all".to_owned(),
+fn cannot_move(status: Status, waits: impl Fn() -> bool) -> bool {
+    status == Status::Cancelled || status == Status::Waiting && waits()
+}
+
+/// The command that continues all phases, except those that a person cancelled.
+const ALL: &str = "mow run --all";
+
+fn resume_command(scope: RunScope, open: &[OpenPhase]) -> String {
+    let command = |phases: &mut dyn Iterator<Item = &OpenPhase>| {
+        let numbers = phases.take(NAMED_MAX).map(|phase| phase.number.to_string());
+        format!("mow run {}", numbers.collect::<Vec<_>>().join(" "))
+    };
+    if open.is_empty() {
+        return ALL.to_owned();
     }
+    if scope == RunScope::Named && open.len() <= NAMED_MAX {
+        return command(&mut open.iter());
+    }
+    if open.iter().all(|phase| phase.cannot_move) {
+        // `--all` does not resume what a person cancelled. Phases of the first wave can start.
+        let wave = open.iter().map(|phase| phase.wave).min();
+        return command(&mut open.iter().filter(|phase| Some(phase.wave) == wave));
+    }
+    ALL.to_owned()
 }

@@ -13,8 +13,9 @@ use std::path::PathBuf;
 
 use mow_core::lead::{RunStatus, Status};
 use mow_core::phase::PhaseNumber;
-use mow_core::view::{FastForwardRefusal, RunFacts, RunView};
-use mow_engine::client::{AgentPolicy, Client, StartRequest};
+use mow_core::view::{FastForwardRefusal, PhaseView, RunFacts, RunView};
+use mow_engine::EngineError;
+use mow_engine::client::{AgentPolicy, Client, Refusal, StartRequest};
 use mow_engine::lead::{
     PhaseChoice, PhaseSelection, RunOptions, StaleBranch, catch_up_branch, exclude_done_phases,
     refuse_other_target, select_phases, unfinished_run,
@@ -31,7 +32,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, notice};
 use crate::refusal::WAITING;
-use crate::runs::resume_command;
+use crate::runs::{Run, resume_command};
 
 pub(super) use self::terminal_questions::confirm;
 
@@ -132,7 +133,9 @@ fn lead_run(
         force: args.force,
     };
     let request = StartRequest { options, is_named: !args.phases.is_empty() };
-    let session = Client::of_project(project).submit(request, &caller())?;
+    let session = Client::of_project(project)
+        .submit(request, &caller())
+        .map_err(|refusal| refused_start(context, &args.phases, refusal))?;
     let is_terminal = std::io::stdout().is_terminal();
     let run = session.run_id().to_owned();
     if session.lead().run.is_empty() {
@@ -147,6 +150,26 @@ fn lead_run(
         .with_lean(mow_engine::contract_messages::is_lean(&config));
     let lead = session.run(&mut view, is_live)?;
     run_result(&RunView::of(&lead, &RunFacts::default()), view.first_shown())
+}
+
+/// Words a refusal to start a run. Phases that stand still in a live run can be resumed there.
+fn refused_start(context: &Context, phases: &[String], refusal: Refusal) -> Failure {
+    let is_live = matches!(refusal, Refusal::Engine(EngineError::LeadRunning { .. }));
+    let failure = Failure::from(refusal);
+    let Ok(run) = Run::load(context, None) else { return failure };
+    let numbers: Vec<_> = phases.iter().filter_map(|word| run.phase(word).ok()).collect();
+    let view = run.view();
+    let stands_still = |phase: &&PhaseView| {
+        let is_stopped =
+            matches!(phase.status, Status::Cancelled | Status::Paused | Status::Failed);
+        is_stopped && numbers.contains(&phase.number)
+    };
+    let stopped = view.phases.iter().filter(stands_still);
+    let commands: Vec<_> = stopped.map(|phase| format!("`mow resume {}`", phase.number)).collect();
+    if !is_live || commands.is_empty() {
+        return failure;
+    }
+    failure.hint(format!("to continue in that run: {}", commands.join(", then ")))
 }
 
 /// Refuses a run from a worktree that mow did not create.

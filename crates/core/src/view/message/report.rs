@@ -104,6 +104,10 @@ impl ReportMessages<'_> {
             }
             Report::Denied { reason } => vec![self.blocker(self.facts.plan(), reason, "pause")],
             Report::Note { text } => vec![self.state(self.status(), self.status(), text)],
+            Report::Decisions { decisions } => {
+                let text = format!("decided: {}", decisions.join("; "));
+                vec![self.state(self.status(), self.status(), &text)]
+            }
             Report::Throttled { .. } => vec![self.state(self.status(), "throttled", &self.text)],
             Report::Planned { .. } => vec![self.state("planning", "planned", &self.text)],
             Report::LookaheadDone { .. } => vec![self.state(self.status(), "ahead", &self.text)],
@@ -117,6 +121,7 @@ impl ReportMessages<'_> {
             Report::Asked { .. }
             | Report::QuestionObsolete { .. }
             | Report::Spent(_)
+            | Report::Agents { .. }
             | Report::Parked => Vec::new(),
         }
     }
