@@ -123,10 +123,14 @@ impl Claims {
 
     /// Removes the claims of worktrees that no longer exist, and returns their assignments.
     pub fn release_stale(&mut self, is_live: impl Fn(&str) -> bool) -> Vec<Assignment> {
-        let (live, stale): (Vec<_>, Vec<_>) =
-            self.claims.drain(..).partition(|claim| is_live(&claim.assignment.worktree));
-        self.claims = live;
-        stale.into_iter().map(|claim| claim.assignment).collect()
+        self.release_if(|claim| !is_live(&claim.assignment.worktree))
+    }
+
+    /// Removes some claims, and returns their assignments.
+    pub fn release_if(&mut self, is_released: impl Fn(&Claim) -> bool) -> Vec<Assignment> {
+        let (released, kept): (Vec<_>, Vec<_>) = self.claims.drain(..).partition(is_released);
+        self.claims = kept;
+        released.into_iter().map(|claim| claim.assignment).collect()
     }
 
     /// Sets the plan that a worktree works on; returns whether the worktree holds the phase.

@@ -5,18 +5,21 @@
 
 use std::path::Path;
 
+use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
-use mow_store::claims::{self, Claim, ClaimOutcome};
+use mow_host::life_lock;
+use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
 use mow_store::compat::state::verification::{self, VerificationResult};
+use mow_store::run_files::RunDir;
 use mow_store::state::assignments::{self, Assignment};
 use serde_json::json;
 
 use crate::caller;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, notice, warn};
 use crate::planning_commit::lock_commits;
-use crate::runs::notice_live_run;
+use crate::runs::{has_live_lead, notice_live_run};
 use crate::worktrees::claims::{
     FILE, StaleClaims, change_claims, change_state, load_assignments, load_state, release_stale,
 };
@@ -54,11 +57,18 @@ pub(super) fn claim(context: &Context, phase: &str) -> Result<Output, Failure> {
     let row = new_assignment(context, &worktree, phase)?;
     let existing = ExistingWorktrees::list(context);
     let rows = assignments::parse(&state);
-    let ClaimChange { outcome, own_row, stale } =
+    let ClaimChange { outcome, own_row, mut stale, dead } =
         claim_in_shared_file(context, row.clone(), rows, &existing)?;
     for row in &stale {
         notice_released(&row.phase, &row.worktree);
     }
+    for row in &dead {
+        notice(&format!(
+            "released the claim of worktree {} on phase {}: its lead and its worker are dead",
+            row.worktree, row.phase
+        ));
+    }
+    stale.extend(dead);
     if let ClaimOutcome::HeldByOther(holder) = outcome {
         return Err(held_by_other(phase, &holder));
     }
@@ -83,6 +93,8 @@ struct ClaimChange {
     own_row: Assignment,
     /// Stale claims that were released at the same time.
     stale: Vec<Assignment>,
+    /// Claims of runs on this phase that were released because no process of the run lives.
+    dead: Vec<Assignment>,
 }
 
 /// Claims the phase in the shared claims file, and releases stale claims.
@@ -103,13 +115,33 @@ fn claim_in_shared_file(
         let only_in_state: Vec<_> =
             stale_rows.iter().filter(|row| row.is_for(&phase) && !is_known(row)).collect();
         stale.extend(only_in_state.into_iter().cloned());
+        let dead = claims.release_if(|claim| {
+            claim.project == project
+                && claim.assignment.is_for(&phase)
+                && has_dead_run(context, claim)
+        });
+        let is_released = |row: &Assignment| {
+            dead.iter().any(|old| row.is_for(&phase) && old.worktree == row.worktree)
+        };
+        let rows: Vec<_> = live.iter().filter(|row| !is_released(row)).cloned().collect();
         let mut own_row = claim.assignment.clone();
-        let outcome = claims.take(claim.clone(), &live);
+        let outcome = claims.take(claim.clone(), &rows);
         if let Some(holder) = claims.holder(&project, &phase) {
             own_row = holder.assignment.clone();
         }
-        ClaimChange { outcome, own_row, stale }
+        ClaimChange { outcome, own_row, stale, dead }
     })
+}
+
+/// Returns whether a run made the claim, and neither its lead nor the worker of the phase lives.
+fn has_dead_run(context: &Context, claim: &Claim) -> bool {
+    let (Some(run), Some(attempt)) = (&claim.run, &claim.attempt) else { return false };
+    let Some(phase) = PhaseNumber::parse(&claim.assignment.phase) else { return false };
+    let Ok(dir) = RunDir::new(&context.project.engine_dir, run) else { return false };
+    let Ok(attempt) = attempt.parse() else { return false };
+    // What cannot be read may be alive.
+    let has_worker = life_lock::is_alive(&dir.life_lock(&phase, attempt)).unwrap_or(true);
+    !has_worker && !has_live_lead(context)
 }
 
 fn held_by_other(phase: &str, holder: &Assignment) -> Failure {
