@@ -62,6 +62,8 @@ const UPDATE_ATTEMPTS_MAX: usize = 20;
 
 /// The start of every temporary file's name.
 const TEMP_PREFIX: &str = ".mow-tmp-";
+/// The line in `info/exclude` that hides temporary files from `git status`.
+pub const TEMP_PATTERN: &str = ".mow-tmp-*";
 
 /// Why a file operation failed.
 ///

@@ -11,7 +11,7 @@ use mow_core::lead::Status;
 use mow_core::phase::PhaseNumber;
 use mow_core::slug::slug;
 use mow_core::view::{RunView, SessionView};
-use mow_store::disk::{self, AppendOptions, LineLimit, WAIT_DEFAULT, Writer};
+use mow_store::disk::{self, AppendOptions, LineLimit, TEMP_PATTERN, WAIT_DEFAULT, Writer};
 use mow_store::phase_dirs::{self, PhaseDirs, PhaseFileKind};
 use mow_store::roadmap::edit::{self, RoadmapProgress};
 use mow_store::roadmap::{self, PhaseLookup};
@@ -342,10 +342,12 @@ fn folder_plans(planning: &Path) -> BTreeMap<PhaseNumber, String> {
     counts.collect()
 }
 
-/// Adds the dashboard's files to `.git/info/exclude`, not to the user's `.gitignore`.
-pub(super) fn exclude_dashboard_files(ctx: &RunContext) -> Result<(), EngineError> {
+/// Adds the dashboard's and all temporary files to `.git/info/exclude`, not to the user's
+/// `.gitignore`.
+pub(super) fn exclude_engine_files(ctx: &RunContext) -> Result<(), EngineError> {
     let below = ctx.below_top().join(".planning");
     git_exclude::add_line(&ctx.project, &format!("/{}/dashboard-*", below.display()))?;
+    git_exclude::add_line(&ctx.project, TEMP_PATTERN)?;
     Ok(())
 }
 

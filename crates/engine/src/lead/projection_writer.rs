@@ -94,7 +94,7 @@ impl ProjectionWriter {
         self.lean = contract_messages::is_lean(&self.ctx.config()?);
         self.messages = MessageFold::of(lead);
         self.dirty.extend(lead.phases.keys());
-        super::projection::exclude_dashboard_files(&self.ctx)
+        super::projection::exclude_engine_files(&self.ctx)
     }
 
     /// Adds what changed, to be written later.

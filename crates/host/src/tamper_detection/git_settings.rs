@@ -158,7 +158,9 @@ fn read_config(text: &str, all: &mut GitSettings) -> Vec<String> {
 fn read_rules(file: &Path, name: String, all: &mut GitSettings) {
     let text = fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let is_own = |line: &str| line.starts_with("/.worktrees/") || line.ends_with("/dashboard-*");
+    let is_own = |line: &str| {
+        line.starts_with("/.worktrees/") || line.ends_with("/dashboard-*") || line == ".mow-tmp-*"
+    };
     let lines: Vec<_> = text.lines().filter(|line| !is_own(line.trim())).collect();
     if !lines.is_empty() {
         all.insert(name, lines.join("\n"));

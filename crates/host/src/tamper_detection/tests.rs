@@ -51,7 +51,8 @@ fn only_settings_that_affect_commits_count() {
     assert!(changed_settings(&before, &settings(&repository)).is_empty());
     repository.run_git(&["config", "core.hooksPath", "/dev/null"]);
     repository.run_git(&["config", "filter.x.clean", "true"]);
-    repository.write(".git/info/exclude", "/.worktrees/\n/.planning/dashboard-*\n/work\n");
+    repository
+        .write(".git/info/exclude", "/.worktrees/\n/.planning/dashboard-*\n.mow-tmp-*\n/work\n");
     repository.write(".git/hooks/pre-commit", "exit 0\n");
     repository.write(".git/hooks/pre-push.sample", "exit 0\n");
     let after = settings(&repository);

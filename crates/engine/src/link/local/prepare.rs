@@ -16,7 +16,7 @@ use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
 use mow_store::project::Project;
 use mow_store::state::assignments::{Assignment, NO_PLAN};
-use mow_store::{manifest, phase_dirs, planning_copy};
+use mow_store::{manifest, phase_dirs, planning_copy, roadmap};
 use serde_json::json;
 
 use super::worktree::{change_manifest, is_newer, project_in};
@@ -95,7 +95,7 @@ fn set_up_worktree(
     }
     restore_stash(worktree, phase, &fork)?;
     failpoint::reach("prepare.stashed");
-    add_to_manifest(worktree, phase)?;
+    add_to_manifest(ctx, worktree, phase)?;
     failpoint::reach("prepare.noted");
     Ok(fork)
 }
@@ -355,7 +355,11 @@ fn apply_stash(
     ))
 }
 
-fn add_to_manifest(worktree: &PhaseWorktree, phase: &PhaseNumber) -> Result<(), EngineError> {
+fn add_to_manifest(
+    ctx: &RunContext,
+    worktree: &PhaseWorktree,
+    phase: &PhaseNumber,
+) -> Result<(), EngineError> {
     let head = Git::at_top(&worktree.path).commit_of("HEAD")?;
     let bytes = disk::read(&worktree.home.manifest())?.unwrap_or_default();
     let known = manifest::parse(&bytes).ok();
@@ -365,11 +369,12 @@ fn add_to_manifest(worktree: &PhaseWorktree, phase: &PhaseNumber) -> Result<(), 
         ("path", json!(path.display().to_string())),
         ("branch", json!(worktree.branch)),
         ("phase", json!(phase.padded())),
+        ("phase_name", json!(phase_name(ctx, phase)?)),
         ("status", json!("active")),
         ("last_commit", json!(head)),
     ];
     if !is_known {
-        fields.insert(3, ("created", json!(now_text())));
+        fields.insert(4, ("created", json!(now_text())));
         fields.extend([
             ("stash_ref", json!(null)),
             ("merged", json!(false)),
@@ -377,4 +382,15 @@ fn add_to_manifest(worktree: &PhaseWorktree, phase: &PhaseNumber) -> Result<(), 
         ]);
     }
     change_manifest(worktree, &fields)
+}
+
+/// Returns the phase's name in the roadmap, else in the name of its directory.
+fn phase_name(ctx: &RunContext, phase: &PhaseNumber) -> Result<Option<String>, EngineError> {
+    let planning = &ctx.project.planning;
+    let bytes = disk::read(&planning.join("ROADMAP.md"))?.unwrap_or_default();
+    let entries = roadmap::parse(&bytes).entries;
+    let named = entries.into_iter().find(|entry| entry.phase.number == *phase);
+    let in_roadmap = named.map(|entry| entry.phase.name).filter(|name| !name.is_empty());
+    let from_dir = || phase_dirs::find(planning, &phase.to_string())?.label().map(str::to_owned);
+    Ok(in_roadmap.or_else(from_dir))
 }

@@ -15,6 +15,7 @@ use mow_host::tamper_detection::files_match_tree;
 use mow_host::{rescue, submodules};
 use mow_store::claims::{self, Claims};
 use mow_store::disk::{self, WAIT_DEFAULT, Writer};
+use mow_store::json_edit::JsonError;
 use mow_store::project::Project;
 use mow_store::{manifest, phase_dirs, planning_copy};
 use serde_json::json;
@@ -168,12 +169,21 @@ pub(super) fn change_manifest(
     }
     writer = writer.with_root(&worktree.home.path())?;
     writer.update(&worktree.home.manifest(), |old| {
-        let changed =
-            manifest::set_entry(old.unwrap_or_default(), &worktree.name, fields, &now_text());
+        let old = old.unwrap_or_default();
+        let changed = named_manifest(old, &worktree.home.root)
+            .and_then(|old| manifest::set_entry(&old, &worktree.name, fields, &now_text()));
         changed.map(Some).map_err(|error| {
             let path = worktree.home.manifest();
             EngineError::refused(format!("{}: {error}", path.display()), "repair the file")
         })
     })?;
     Ok(())
+}
+
+/// Returns the manifest with the project's name.
+fn named_manifest(bytes: &[u8], root: &Path) -> Result<Vec<u8>, JsonError> {
+    if manifest::parse(bytes)?.project.is_some() {
+        return Ok(bytes.to_vec());
+    }
+    manifest::set_project(bytes, &root.file_name().unwrap_or_default().to_string_lossy())
 }
