@@ -4,7 +4,7 @@
 use std::fs;
 
 use mow_testkit::planned_project::{
-    ALL, PlanFixture, PlannedProject, ProjectOptions, phase, plan, task,
+    ALL, PlanFixture, PlannedProject, ProjectOptions, kill, phase, plan, processes_of_run, task,
 };
 
 use super::{one_task_phase, project, project_with_config};
@@ -301,4 +301,67 @@ fn a_task_cannot_start_a_run_of_its_own() {
     assert!(ran.stderr.contains("worker"), "{}", ran.transcript());
     project.run_all();
     project.assert_consistent();
+}
+
+#[test]
+fn the_hint_after_a_cancellation_names_a_command_that_works() {
+    let project = project(&[one_task_phase("1", &[], "meet a"), one_task_phase("2", &["1"], "")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("a");
+    project.exits_with(&["cancel", "1"], 0);
+    let (_, output) = lead.end();
+    assert!(output.contains("continue with `mow run 1`"), "{output}");
+    let again = project.exits_with(&ALL, 5);
+    assert!(again.contains("continue with `mow run 1`"), "{again}");
+    project.release_point("a");
+    project.exits_with(&["run", "1", "--yes", "--plain"], 0);
+    project.assert_consistent();
+}
+
+#[test]
+fn a_phase_that_was_cancelled_in_a_live_run_is_resumed_there() {
+    let project =
+        project(&[one_task_phase("1", &[], "meet a"), one_task_phase("2", &[], "meet b")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("a");
+    project.wait_for_point("b");
+    project.exits_with(&["cancel", "2"], 0);
+    project.wait_for_status("2", "cancelled");
+    let refused = project.exits_with(&["run", "2", "--yes"], 4);
+    assert!(refused.contains("to continue in that run: `mow resume 2`"), "{refused}");
+    project.exits_with(&["resume", "2"], 0);
+    ["a", "b"].iter().for_each(|point| project.release_point(point));
+    let (status, output) = lead.end();
+    assert!(status.success(), "{output}");
+    project.assert_consistent();
+}
+
+#[test]
+fn temporary_files_are_hidden_and_the_manifest_names_project_and_phase() {
+    let project = project(&[one_task_phase("1", &[], "")]);
+    project.run_all();
+    fs::write(project.root().join(".planning/.mow-tmp-1-0000000000000001"), "half").unwrap();
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    let manifest = project.run(&["worktree", "list-manifest"]).json();
+    let root = project.root();
+    assert_eq!(manifest["project"], root.file_name().unwrap().to_str().unwrap(), "{manifest}");
+    let (_, entry) = manifest["worktrees"].as_object().unwrap().iter().next().unwrap();
+    assert_eq!(entry["phase_name"], "Field 1", "{manifest}");
+}
+
+#[test]
+fn the_claim_of_a_dead_lead_and_worker_is_released_with_a_notice() {
+    let project = project(&[one_task_phase("1", &[], "meet a")]);
+    let lead = project.start(&ALL);
+    project.wait_for_point("a");
+    let held = project.exits_with(&["worktree", "claim", "1"], 1);
+    assert!(held.contains("Cannot claim the same phase"), "{held}");
+    lead.kill();
+    project.wait_for("the end of all processes", || {
+        let alive = processes_of_run(&project.run_id());
+        alive.iter().for_each(|pid| kill(*pid));
+        alive.is_empty().then_some(())
+    });
+    let claimed = project.exits_with(&["worktree", "claim", "1"], 0);
+    assert!(claimed.contains("its lead and its worker are dead"), "{claimed}");
 }
