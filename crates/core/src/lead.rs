@@ -40,6 +40,7 @@ use crate::stage::Lookahead;
 
 pub use caller::{Caller, Interface};
 pub use conflicted_file::ConflictedFile;
+pub use decide::CONTINUE;
 pub use event::{Effect, Event, Hold, Input, Outcome, PhaseSpec, RunScope};
 pub use queued_command::{Command, CommandOrigin, QueuedCommand, drop_taken_back};
 pub use reason::{CommandEffect, FailureCause, MergeProblem, Reason};

@@ -207,6 +207,80 @@ impl HaltReason {
     }
 }
 
+/// Who or what ends an attempt early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum HaltOrigin {
+    /// A person gave a command.
+    Person {
+        /// The name of the person's account; `None` if it is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The command.
+        command: String,
+    },
+    /// A person interrupted the lead.
+    Interrupt,
+    /// The circuit breaker opened.
+    Breaker {
+        /// Why it opened.
+        why: String,
+    },
+}
+
+impl HaltOrigin {
+    /// Returns the origin in a few words for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Person { name, command } => {
+                format!("{} ran `{command}`", name.as_deref().unwrap_or("a person"))
+            }
+            Self::Interrupt => "a person interrupted the run".to_owned(),
+            Self::Breaker { why } => format!("the circuit breaker opened: {why}"),
+        }
+    }
+}
+
+/// The order to end an attempt early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HaltOrder {
+    /// The reason.
+    pub how: HaltReason,
+    /// Whether the current step is interrupted instead of finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub now: bool,
+    /// Who or what gave the order; `None` in journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<HaltOrigin>,
+}
+
+impl HaltOrder {
+    /// Returns the order of this origin to end after the current step.
+    pub fn new(how: HaltReason, origin: HaltOrigin) -> Self {
+        Self { how, now: false, origin: Some(origin) }
+    }
+
+    /// Returns whether the order goes further than one that was given before: a cancellation
+    /// replaces a pause, and one that does not wait replaces one that waits.
+    pub fn exceeds(&self, before: Option<&Self>) -> bool {
+        before.is_none_or(|before| self.strength() > before.strength())
+    }
+
+    fn strength(&self) -> u8 {
+        match self.how {
+            HaltReason::Paused | HaltReason::Timeout => 0,
+            HaltReason::Cancelled => 1 + u8::from(self.now),
+        }
+    }
+}
+
+impl From<HaltReason> for HaltOrder {
+    /// Returns the order to end after the current step, without an origin.
+    fn from(how: HaltReason) -> Self {
+        Self { how, now: false, origin: None }
+    }
+}
+
 /// A message of the lead to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
@@ -218,11 +292,8 @@ pub enum LeadMessage {
         /// The number of the last record.
         seq: u64,
     },
-    /// End after the current task, or at once when the phase is cancelled.
-    Halt {
-        /// The reason.
-        how: HaltReason,
-    },
+    /// End the attempt early.
+    Halt(HaltOrder),
     /// A person answered a question about a stuck effect.
     Answer(InboxAnswer),
     /// How many agents the worker may run at a time from now on. Running agents are not interrupted.

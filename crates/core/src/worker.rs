@@ -7,6 +7,7 @@
 
 mod agent_outcomes;
 mod blocker_ack;
+mod complete_plans;
 mod event;
 mod execute;
 mod live_status;
@@ -23,10 +24,11 @@ mod text;
 use crate::inbox::{InboxAnswer, QuestionKey, QuestionTopic};
 use crate::machine::{Decision, Machine};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, HaltReason, LeadMessage, Report};
+use crate::report::{Brief, LeadMessage, Report};
 use crate::stage::Stage;
 
 use blocker_ack::BlockerAck;
+pub use complete_plans::CheckpointSnapshot;
 pub use event::{
     Effect, Event, Evidence, FrozenPlan, Input, Outcome, PhaseSnapshot, PlanSnapshot, Settings,
     TaskSnapshot, Verdict,
@@ -34,6 +36,7 @@ pub use event::{
 pub use live_status::{
     COMPLETE, FAILED, IN_PROGRESS, INITIALIZING, LivePlan, LiveStatus, NOT_STARTED, WAITING,
 };
+pub use next_step::RETRY;
 pub use role::Role;
 use state::{EndingStep, GapClosing, ParallelGroup};
 pub use state::{
@@ -149,10 +152,10 @@ impl Machine for Worker {
             Input::FromLead(LeadMessage::Answer(answer)) => {
                 self.on_stuck_answer(answer, &mut decision);
             }
-            Input::FromLead(LeadMessage::Halt { how })
-                if self.lifecycle.halt.is_none() || *how == HaltReason::Cancelled =>
+            Input::FromLead(LeadMessage::Halt(order))
+                if order.exceeds(self.lifecycle.halt.as_ref()) =>
             {
-                events.push(Event::Halted { how: *how });
+                events.push(Event::Halted(order.clone()));
             }
             Input::FromLead(LeadMessage::Agents { count }) => {
                 events.push(Event::AgentsSet { count: (*count).max(1) });
@@ -207,7 +210,7 @@ impl Machine for Worker {
                 self.effects.stuck.remove(id);
             }
             Event::Decided { id, choice } => self.on_stuck_decision(*id, choice),
-            Event::Halted { how } => self.lifecycle.halt = Some(*how),
+            Event::Halted(order) => self.lifecycle.halt = Some(order.clone()),
             Event::AgentsSet { count } => self.parallel.set_agents(*count),
             Event::Interrupted => self.lifecycle.reach(EndingStep::Interrupted),
             Event::BlockerAcknowledged => self.blocker_ack.acknowledge(),
@@ -247,7 +250,16 @@ impl Worker {
     /// Returns the reports to the lead that follow from an outcome.
     fn reports_after(&self, effect: &Effect, outcome: &Outcome, now: u64) -> Vec<Report> {
         match (effect, outcome) {
-            (Effect::Inspect, Outcome::Inspected { found }) => self.reports_of_plans(found),
+            (Effect::Inspect, Outcome::Inspected { found }) => {
+                let mut reports = self.reports_of_plans(found);
+                if !self.lifecycle.has_inspected {
+                    reports.extend(complete_plans::checkpoint_notes(found));
+                }
+                reports
+            }
+            (Effect::CheckCompletePlans, Outcome::Verdict { verdict: Verdict::Passed }) => {
+                complete_plans::passed_note(self)
+            }
             (Effect::RunTask { plan, task, .. }, Outcome::Committed { commit }) => {
                 let (plan, commit) = (plan.clone(), commit.clone());
                 vec![Report::TaskDone { plan, task: *task, commit }]
@@ -350,6 +362,7 @@ impl Worker {
         match (effect, outcome) {
             (Effect::RunRole { role, .. }, outcome) => self.role_finished(*role, outcome),
             (Effect::Freeze, _) => self.plans.is_frozen = true,
+            (Effect::CheckCompletePlans, outcome) => self.complete_plans_checked(outcome),
             (Effect::RunTask { plan, task, .. }, Outcome::Blocked { text }) => {
                 self.plans.blocked.insert(plan.clone(), (*task, text.clone()));
                 self.stop_plan(plan);
@@ -419,6 +432,7 @@ impl Worker {
                 self.parallel.excluded.insert(plan.id.clone());
             }
         }
+        self.lifecycle.has_inspected = true;
         self.snapshot = Some(found.clone());
     }
 

@@ -74,6 +74,16 @@ impl From<Refusal> for Failure {
                 let failure = Self::refused(question).hint(hint);
                 Self { code: WAITING, kind: "waiting", ..failure }
             }
+            Refusal::BreakerOpen { item, question } => {
+                let continues = item.map_or_else(
+                    || "`mow resume`".to_owned(),
+                    |item| format!("`mow answer {item} continue`"),
+                );
+                Self::refused(format!("the circuit breaker is open: {question}")).hint(format!(
+                    "`mow log` shows what failed; {continues}, then the same command, starts \
+                     phases again"
+                ))
+            }
             Refusal::Settings(error @ JsonError::BadPath { .. }) => error.into(),
             Refusal::Settings(error) => Self::refused(format!(".planning/config.json: {error}"))
                 .hint("fix the file, or let `mow validate health --repair` write a new one"),
@@ -96,6 +106,13 @@ fn about_choice(refusal: Refusal) -> Failure {
             let hint = match (action, status) {
                 (PhaseAction::Resume, Status::Parked) => {
                     "the phase waits for an answer: mow inbox".to_owned()
+                }
+                (PhaseAction::Cancel, status) if status.holds_slot() => {
+                    let hint = format!(
+                        "it ends after its current task; `mow cancel {number} --now` does not wait"
+                    );
+                    return Failure::refused(format!("phase {number} is already cancelled"))
+                        .hint(hint);
                 }
                 (PhaseAction::Resume, Status::Cancelled) => {
                     format!("the run is over; `mow run {number}` starts a new one")

@@ -13,8 +13,7 @@ use mow_core::lead::{Command, Event, Lead, PhaseState, RunTarget};
 use mow_core::machine::Machine;
 use mow_core::phase::PhaseNumber;
 use mow_core::view::{
-    CostReport, EventFold, EventView, PhaseView, QuestionView, RunFacts, RunView, WorkerFacts,
-    all_questions,
+    CostReport, EventFold, EventView, QuestionView, RunFacts, RunView, WorkerFacts, all_questions,
 };
 use mow_engine::client::Client;
 use mow_engine::lead as engine;

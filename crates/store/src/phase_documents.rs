@@ -3,6 +3,7 @@
 //!
 //! Takes facts and returns bytes; the caller writes the files.
 
+mod checkpoint;
 mod context;
 pub mod deferred_items;
 mod summary;
@@ -12,10 +13,13 @@ mod tests;
 use std::fmt::Write;
 
 use mow_core::worker::Evidence;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::frontmatter::{self, EditError};
 
+pub use checkpoint::{
+    BegunPlan, Checkpoint, CheckpointFacts, CompletePlan, parse_checkpoint, render_checkpoint,
+};
 pub use context::render_context;
 pub use summary::{FinishedChange, FinishedFile, FinishedPlan, FinishedTask, render_summary};
 
@@ -122,84 +126,4 @@ pub fn render_verification(
             "score": format!("{passed}/{} must-haves verified", checks.len()),
         }),
     )
-}
-
-/// Where a phase stopped, for CHECKPOINT.md.
-#[derive(Clone, Debug, Default)]
-pub struct CheckpointFacts<'a> {
-    /// `failed`, `paused`, `cancelled` or `timeout`.
-    pub status: &'a str,
-    /// Why the phase stopped; may be empty.
-    pub reason: &'a str,
-    /// The name of the worker.
-    pub worker: &'a str,
-    /// The path of the worktree.
-    pub worktree: &'a str,
-    /// The ids of complete plans.
-    pub done: &'a [String],
-    /// The id of the plan that was running; `None` between plans.
-    pub plan: Option<&'a str>,
-    /// The number of the task that was running, the number of tasks, and the task's name.
-    pub task: Option<(usize, usize, &'a str)>,
-    /// The last commit of the branch.
-    pub head: &'a str,
-    /// Git's summary of the uncommitted changes; empty without changes.
-    pub changes: &'a str,
-    /// The rescue commit with the uncommitted changes; `None` without changes.
-    pub rescue: Option<&'a str>,
-}
-
-/// Renders CHECKPOINT.md.
-pub fn render_checkpoint(
-    header: &DocumentHeader<'_>,
-    facts: &CheckpointFacts<'_>,
-) -> Result<Vec<u8>, EditError> {
-    let mut text = format!("# Checkpoint: {}\n", header.dir);
-    section(&mut text, "Completed Plans", facts.done, Clone::clone);
-    let plan = facts.plan.unwrap_or("--");
-    let (task, name) = facts
-        .task
-        .map_or_else(|| ("--".to_owned(), "--"), |(at, of, name)| (format!("{at} of {of}"), name));
-    let or_none = |text: &str| if text.is_empty() { "None.".to_owned() } else { text.to_owned() };
-    let rescue = facts.rescue.map_or_else(
-        || "None.".to_owned(),
-        |commit| format!("Kept in commit `{commit}`; `mow rescue list` names it."),
-    );
-    write!(
-        text,
-        "\n## Current Plan State\n\n**Plan:** {plan}\n**Task:** {task}\n**Task name:** {}\n\
-         **Last commit:** {}\n\n## Uncommitted Changes\n\n{}\n\n## Stashed Changes\n\n{rescue}\n\n\
-         ## Error Context\n\n{}\n\n## Resume Instructions\n\n`mow resume {}` goes on with this \
-         task.\n",
-        one_line(name),
-        facts.head,
-        or_none(facts.changes),
-        or_none(facts.reason),
-        header.number,
-    )
-    .expect("text can be extended");
-    let mut keys = Map::new();
-    for (key, value) in [
-        ("phase", header.dir),
-        ("plan", plan),
-        ("status", facts.status),
-        ("worker", facts.worker),
-        ("worktree", facts.worktree),
-        ("timestamp", header.now),
-        ("reason", contract_reason(facts.status)),
-    ] {
-        keys.insert(key.to_owned(), json!(value));
-    }
-    keys.insert("circuit_breaker_hit".to_owned(), json!(false));
-    with_keys(&text, Value::Object(keys))
-}
-
-/// Returns the contract's word for the reason of a checkpoint.
-fn contract_reason(status: &str) -> &'static str {
-    match status {
-        "paused" => "pause-signal",
-        "cancelled" => "user_cancel",
-        "timeout" => "timeout",
-        _ => "error",
-    }
 }

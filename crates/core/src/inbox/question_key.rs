@@ -60,6 +60,11 @@ pub enum QuestionTopic {
         /// How often it was asked.
         time: usize,
     },
+    /// A check of a complete plan that failed when an attempt resumed the phase.
+    CompletePlans {
+        /// The attempt.
+        attempt: u32,
+    },
     /// A failed attempt.
     Failed {
         /// The attempt.
@@ -158,6 +163,7 @@ impl QuestionTopic {
             "ticked" => Self::MarkedDone,
             "plans" => Self::Plans { time: rest?.parse().ok()? },
             "gaps" => Self::Gaps { time: rest?.parse().ok()? },
+            "complete" => Self::CompletePlans { attempt: rest?.parse().ok()? },
             "failed" => Self::Failed { attempt: rest?.parse().ok()? },
             "conflict" => Self::Conflict { time: rest?.parse().ok()? },
             "gate" => Self::Gate(Stage::ALL.into_iter().find(|stage| Some(stage.name()) == rest)?),
@@ -257,6 +263,7 @@ impl fmt::Display for QuestionKey {
                 write!(f, "blocker/{plan}/{task}#{time}")
             }
             QuestionTopic::Plans { time } => write!(f, "plans#{time}"),
+            QuestionTopic::CompletePlans { attempt } => write!(f, "complete/{attempt}"),
             QuestionTopic::Gaps { time } => write!(f, "gaps#{time}"),
             QuestionTopic::Failed { attempt } => write!(f, "failed#{attempt}"),
             QuestionTopic::Conflict { time } => write!(f, "conflict#{time}"),

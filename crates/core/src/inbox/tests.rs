@@ -58,6 +58,7 @@ fn every_stored_key_is_read_as_its_topic_and_written_again() {
     check("3/ticked", QuestionTopic::MarkedDone);
     check("3/hung/2#1", QuestionTopic::Hung { attempt: 2, time: 1 });
     check("3/stuck/2.17#1", QuestionTopic::Stuck { attempt: 2, effect: 17, time: 1 });
+    check("3/complete/2", QuestionTopic::CompletePlans { attempt: 2 });
     check("breaker#2", QuestionTopic::Breaker { time: 2 });
     check("denied#3", QuestionTopic::AgentsDenied { time: 3 });
     check(

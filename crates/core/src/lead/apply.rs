@@ -8,13 +8,13 @@ use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, PlanTime,
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, HaltReason, LeadMessage, Report, THROTTLED_MAX_MS};
+use crate::report::{Brief, HaltOrder, LeadMessage, Report, THROTTLED_MAX_MS};
 use crate::stage::Stage;
 use crate::worker::task_knowledge::add_new_texts;
 
 /// How long a worker may take to exit after its last report.
 const EXIT_GRACE_MS: u64 = 10_000;
-/// How long a worker may take to exit after it was cancelled.
+/// How long a worker may take to exit after it was told to stop at once.
 const CANCEL_GRACE_MS: u64 = 30_000;
 
 pub(super) fn apply(lead: &mut Lead, event: &Event, at: u64) {
@@ -77,7 +77,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
                 set_status(lead, *phase, *to);
             }
         }
-        Event::Halted { phase, how } => halt_phase(lead, *phase, *how, at),
+        Event::Halted { phase, order } => halt_phase(lead, *phase, order, at),
         Event::Unhalted { phase } => {
             if let Some(state) = lead.phases.get_mut(phase) {
                 state.halt = None;
@@ -107,10 +107,11 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
     }
 }
 
-fn halt_phase(lead: &mut Lead, phase: PhaseNumber, how: HaltReason, at: u64) {
+fn halt_phase(lead: &mut Lead, phase: PhaseNumber, order: &HaltOrder, at: u64) {
     let Some(state) = lead.phases.get_mut(&phase) else { return };
-    state.halt = Some(how);
-    if how == HaltReason::Cancelled && state.last_report.is_none() {
+    state.halt = Some(order.clone());
+    // A worker that finishes its current step may take any time for it.
+    if order.now && state.last_report.is_none() {
         state.kill_at = Some(at + CANCEL_GRACE_MS);
     }
 }

@@ -5,9 +5,22 @@ use super::roadmap_change::DONE;
 use super::{Command, CommandEffect, CommandOrigin, Event, PhaseState, Reason, Status};
 use crate::inbox::{InboxAnswer, InboxItem, QuestionKind, STUCK_CHOICES};
 use crate::phase::PhaseNumber;
-use crate::report::{HaltReason, LeadMessage};
+use crate::report::{HaltOrder, HaltOrigin, HaltReason, LeadMessage};
 
 const FAIL: &str = STUCK_CHOICES[2];
+
+/// Returns the order that a command of a person gives: its name, the phase, and whether it does not
+/// wait.
+fn person_order(
+    how: HaltReason,
+    (name, phase, now): (&str, Option<PhaseNumber>, bool),
+    origin: &CommandOrigin,
+) -> HaltOrder {
+    let phase = phase.map_or_else(String::new, |phase| format!(" {phase}"));
+    let command = format!("mow {name}{phase}{}", if now { " --now" } else { "" });
+    let name = origin.by.as_ref().and_then(|caller| caller.person.clone());
+    HaltOrder { now, ..HaltOrder::new(how, HaltOrigin::Person { name, command }) }
+}
 
 impl DecisionBuilder<'_> {
     /// Carries out a command, once for each command number.
@@ -17,7 +30,10 @@ impl DecisionBuilder<'_> {
         }
         let at = self.events.len();
         let effect = match command {
-            Command::Pause { phase } => self.each(*phase, Self::pause),
+            Command::Pause { phase } => {
+                let order = person_order(HaltReason::Paused, ("pause", *phase, false), origin);
+                self.each(*phase, |builder, state| builder.pause(state, &order))
+            }
             Command::Resume { phase } => {
                 if phase.is_none() && self.lead.starts.breaker_open {
                     self.close_breaker();
@@ -29,7 +45,10 @@ impl DecisionBuilder<'_> {
                     is_meant(builder, state) && builder.resume(state)
                 })
             }
-            Command::Cancel { phase } => self.each(*phase, Self::cancel),
+            Command::Cancel { phase, now } => {
+                let order = person_order(HaltReason::Cancelled, ("cancel", *phase, *now), origin);
+                self.each(*phase, |builder, state| builder.cancel(state, &order))
+            }
             Command::Answer { item, text } => self.on_answer(*item, text, origin.seen.as_deref()),
             Command::TakeBack { item } => match self.lead.inbox.items.get(item) {
                 None => CommandEffect::NoQuestion(*item),
@@ -69,17 +88,18 @@ impl DecisionBuilder<'_> {
 
     /// Returns whether a phase is paused or about to pause.
     fn is_paused_or_pausing(&self, state: &PhaseState) -> bool {
-        let will_rest = state.status.holds_slot() && state.halt == Some(HaltReason::Paused);
+        let will_rest =
+            state.status.holds_slot() && state.halt_reason() == Some(HaltReason::Paused);
         state.status == Status::Paused || will_rest
     }
 
-    fn pause(&mut self, state: &PhaseState) -> bool {
+    fn pause(&mut self, state: &PhaseState, order: &HaltOrder) -> bool {
         let phase = state.spec.number;
         match state.status {
             Status::Waiting | Status::Complete => {
                 self.move_to(phase, Status::Paused, Reason::Paused);
             }
-            status if status.holds_slot() => self.halt(phase, HaltReason::Paused),
+            status if status.holds_slot() => self.halt(phase, order),
             _ => return false,
         }
         true
@@ -91,7 +111,7 @@ impl DecisionBuilder<'_> {
             && let Some(item) = self.open_hung_question(phase)
         {
             self.answer(item.id, RETRY);
-            self.events.extend(state.halt.map(|_| Event::Unhalted { phase }));
+            self.events.extend(state.halt.as_ref().map(|_| Event::Unhalted { phase }));
             self.end(phase, Reason::RestartedAfterHang);
             return true;
         }
@@ -136,13 +156,13 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    fn cancel(&mut self, state: &PhaseState) -> bool {
+    fn cancel(&mut self, state: &PhaseState, order: &HaltOrder) -> bool {
         let phase = state.spec.number;
         if matches!(state.status, Status::Merged | Status::Merging | Status::Cancelled) {
             return false;
         }
         if state.status.holds_slot() {
-            self.halt(phase, HaltReason::Cancelled);
+            self.halt(phase, order);
             if state.status == Status::Running && self.open_hung_question(phase).is_some() {
                 self.end(phase, Reason::CancelledDuringHang);
             }

@@ -12,13 +12,13 @@ use crate::inbox::{
 };
 use crate::machine::Decision;
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, HaltReason, LeadMessage, Report};
+use crate::report::{Brief, HaltOrder, HaltOrigin, HaltReason, LeadMessage, Report};
 
 /// The answers to a failed phase: another attempt, or none. Stored in journals.
 pub(super) const RETRY: &str = "retry";
 pub(super) const GIVE_UP: &str = "give up";
 /// The answers to an open circuit breaker. Stored in journals.
-pub(super) const CONTINUE: &str = "continue";
+pub const CONTINUE: &str = "continue";
 pub(super) const STOP: &str = "stop";
 
 /// Collects the events and effects of one decision.
@@ -123,8 +123,13 @@ impl<'a> DecisionBuilder<'a> {
             Report::Denied { reason } => {
                 self.open_breaker(|time| QuestionTopic::AgentsDenied { time }, reason, phase);
             }
-            Report::Spent(spent) if self.exceeds_budget(spent, phase) => {
-                self.halt(phase, HaltReason::Paused);
+            Report::Spent(spent) => {
+                if let Some(why) = self.exceeds_budget(spent, phase) {
+                    self.halt(
+                        phase,
+                        &HaltOrder::new(HaltReason::Paused, HaltOrigin::Breaker { why }),
+                    );
+                }
             }
             Report::QuestionObsolete { key } => {
                 self.withdraw_if(phase, |item| item.ask.key == *key);
@@ -186,7 +191,7 @@ impl<'a> DecisionBuilder<'a> {
         let is_given_up = self.lead.questions_about(phase).any(given_up);
         match &state.last_report {
             // A cancellation wins over any last report.
-            _ if state.halt == Some(HaltReason::Cancelled) => {
+            _ if state.halt_reason() == Some(HaltReason::Cancelled) => {
                 self.stop_as_told(phase, HaltReason::Cancelled);
                 self.withdraw_items(phase);
             }
@@ -203,7 +208,7 @@ impl<'a> DecisionBuilder<'a> {
                 self.restart_or_park(phase, Reason::Resumed);
             }
             Some(Report::Stopped { how }) => self.stop_as_told(phase, *how),
-            Some(Report::Planned { .. }) => match state.halt {
+            Some(Report::Planned { .. }) => match state.halt_reason() {
                 Some(how) => self.stop_as_told(phase, how),
                 None => {
                     let why = self.reason_to_wait_before_execute(state);
@@ -243,7 +248,7 @@ impl<'a> DecisionBuilder<'a> {
     /// Decides about a phase whose worker exited without a final result.
     fn worker_died(&mut self, state: &PhaseState, parked: bool) {
         let phase = state.spec.number;
-        if let Some(how) = state.halt {
+        if let Some(how) = state.halt_reason() {
             return self.stop_as_told(phase, how);
         }
         if self.waits_for_answer(phase) {
@@ -260,22 +265,23 @@ impl<'a> DecisionBuilder<'a> {
     }
 
     /// Tells all running phases but one to stop after their current task.
-    pub(super) fn halt_running_except(&mut self, but: Option<PhaseNumber>) {
+    pub(super) fn halt_running_except(&mut self, but: Option<PhaseNumber>, origin: HaltOrigin) {
         let live: Vec<_> =
             self.lead.index.live.iter().copied().filter(|n| Some(*n) != but).collect();
+        let order = HaltOrder::new(HaltReason::Paused, origin);
         for phase in live {
-            self.halt(phase, HaltReason::Paused);
+            self.halt(phase, &order);
         }
     }
 
-    pub(super) fn halt(&mut self, phase: PhaseNumber, how: HaltReason) {
+    pub(super) fn halt(&mut self, phase: PhaseNumber, order: &HaltOrder) {
         let state = &self.lead.phases[&phase];
-        if state.halt == Some(how) || state.halt == Some(HaltReason::Cancelled) {
+        if !order.exceeds(state.halt.as_ref()) {
             return;
         }
-        self.events.push(Event::Halted { phase, how });
+        self.events.push(Event::Halted { phase, order: order.clone() });
         if state.status == Status::Running {
-            self.send_message(state, LeadMessage::Halt { how });
+            self.send_message(state, LeadMessage::Halt(order.clone()));
         }
     }
 
@@ -289,7 +295,7 @@ impl<'a> DecisionBuilder<'a> {
             self.events.push(Event::Held { hold });
         }
         if hold == Hold::Stopping {
-            self.halt_running_except(None);
+            self.halt_running_except(None, HaltOrigin::Interrupt);
         }
     }
 
@@ -339,7 +345,7 @@ impl<'a> DecisionBuilder<'a> {
 
     fn prepared(&mut self, state: &PhaseState, outcome: &Outcome) {
         let phase = state.spec.number;
-        match (outcome, state.halt) {
+        match (outcome, state.halt_reason()) {
             (Outcome::Prepared { .. }, Some(how)) => self.stop_as_told(phase, how),
             (Outcome::Prepared { base }, None) => {
                 self.move_to(phase, Status::Starting, Reason::WorktreeReady);
@@ -394,8 +400,8 @@ impl<'a> DecisionBuilder<'a> {
             return self.fail(state, FailureCause::NotStarted(reason.clone()));
         }
         self.move_to(phase, Status::Running, Reason::WorkerRunning);
-        if let Some(how) = state.halt {
-            self.send_message(state, LeadMessage::Halt { how });
+        if let Some(order) = &state.halt {
+            self.send_message(state, LeadMessage::Halt(order.clone()));
         }
     }
 

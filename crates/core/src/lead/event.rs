@@ -11,7 +11,7 @@ use super::{
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
-use crate::report::{Brief, HaltReason, LeadMessage, Report};
+use crate::report::{Brief, HaltOrder, LeadMessage, Report};
 use crate::stage::Stage;
 
 /// A phase as the roadmap and its planning files describe it.
@@ -243,8 +243,9 @@ pub enum Event {
     Halted {
         /// The phase of the worker.
         phase: PhaseNumber,
-        /// The reason.
-        how: HaltReason,
+        /// When the worker stops, and why.
+        #[serde(flatten)]
+        order: HaltOrder,
     },
     /// A worker that was to stop may continue. If it stops nevertheless, another one is started.
     Unhalted {

@@ -7,6 +7,7 @@ use super::{Event, FailureCause, PhaseState, Reason, Status};
 use crate::inbox::{InboxItem, InboxQuestion, QuestionKind, QuestionTopic};
 use crate::money::AgentSpending;
 use crate::phase::PhaseNumber;
+use crate::report::HaltOrigin;
 
 impl DecisionBuilder<'_> {
     pub(super) fn fail(&mut self, state: &PhaseState, cause: FailureCause) {
@@ -62,7 +63,7 @@ impl DecisionBuilder<'_> {
             (topic(earlier + 1).of_run(), format!("{why}; nothing new is started"));
         let ask = InboxQuestion::new(key, QuestionKind::Breaker, question);
         self.ask(None, ask.with_choices([CONTINUE, STOP]));
-        self.halt_running_except(Some(phase));
+        self.halt_running_except(Some(phase), HaltOrigin::Breaker { why: why.to_owned() });
     }
 
     /// Records what an agent of the lead used, and checks the budget.
@@ -73,13 +74,17 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// Opens the breaker if this spending exceeds the budget of the run; returns whether it does.
-    pub(super) fn exceeds_budget(&mut self, spent: &AgentSpending, phase: PhaseNumber) -> bool {
+    /// Opens the breaker if this spending exceeds the budget of the run; returns the reason then.
+    pub(super) fn exceeds_budget(
+        &mut self,
+        spent: &AgentSpending,
+        phase: PhaseNumber,
+    ) -> Option<String> {
         let mut all = self.lead.spent;
         all += spent.money;
-        let Some(words) = self.lead.settings.budget.exceeded(&all) else { return false };
+        let words = self.lead.settings.budget.exceeded(&all)?;
         let why = format!("the run has used {words}; raise budget.run_usd or budget.run_tokens");
         self.open_breaker(|time| QuestionTopic::Breaker { time }, &why, phase);
-        true
+        Some(why)
     }
 }

@@ -110,7 +110,7 @@ impl DecisionBuilder<'_> {
     pub(super) fn lookahead_collected(&mut self, state: &PhaseState, outcome: &Outcome) {
         let phase = state.spec.number;
         let failed = |reason: &str| Reason::LookaheadFailed(reason.to_owned());
-        let why = match (outcome, &state.last_report, state.halt) {
+        let why = match (outcome, &state.last_report, state.halt_reason()) {
             (_, _, Some(how)) => {
                 self.stop_as_told(phase, how);
                 if how == HaltReason::Cancelled {
@@ -132,7 +132,7 @@ impl DecisionBuilder<'_> {
 
     /// Drops a look-ahead whose worktree or worker could not be started.
     pub(super) fn drop_lookahead(&mut self, state: &PhaseState, reason: &str) {
-        match state.halt {
+        match state.halt_reason() {
             Some(how) => self.stop_as_told(state.spec.number, how),
             None => {
                 let why = Reason::LookaheadFailed(reason.to_owned());

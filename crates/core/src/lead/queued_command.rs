@@ -25,6 +25,9 @@ pub enum Command {
     Cancel {
         /// The phase; `None` for all.
         phase: Option<PhaseNumber>,
+        /// Whether workers stop at once instead of after their current step.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        now: bool,
     },
     /// Answer a question.
     Answer {

@@ -11,7 +11,7 @@ use crate::file_scope::FileOwners;
 use crate::inbox::{InboxItem, QuestionKey};
 use crate::money::Spending;
 use crate::phase::PhaseNumber;
-use crate::report::{HaltReason, Report};
+use crate::report::{HaltOrder, HaltReason, Report};
 use crate::stage::Stage;
 
 /// The state of one phase in a run.
@@ -52,7 +52,7 @@ pub struct PhaseState {
     /// The report that ended the current attempt; `None` while it runs.
     pub last_report: Option<Report>,
     /// Why the worker must stop early; `None` when it need not.
-    pub halt: Option<HaltReason>,
+    pub halt: Option<HaltOrder>,
     /// The commit to merge, once complete.
     pub commit: Option<Commit>,
     /// The wave of the phase, counted from one: one more than the latest wave of its dependencies.
@@ -103,6 +103,11 @@ pub struct PlanTime {
 }
 
 impl PhaseState {
+    /// Returns the reason why the worker must stop early; `None` when it need not.
+    pub fn halt_reason(&self) -> Option<HaltReason> {
+        self.halt.as_ref().map(|order| order.how)
+    }
+
     /// Returns whether the phase waits for a person because its merge failed.
     pub fn awaits_merge(&self) -> bool {
         self.status == Status::Parked && self.commit.is_some()

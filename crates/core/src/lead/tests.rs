@@ -297,11 +297,13 @@ fn a_wave_closes_when_its_other_phases_wait_for_a_failed_one() {
 }
 
 #[test]
-fn cancel_kills_a_worker_that_does_not_stop() {
+fn cancel_kills_a_worker_only_if_it_does_not_stop_at_once_as_told() {
     let mut harness = LeadHarness::diamond(Settings::default());
     harness.prepare_and_start("1");
     let phase = Some(number("1"));
-    harness.command(1, Command::Cancel { phase });
+    harness.command(1, Command::Cancel { phase, now: false });
+    assert_eq!(harness.lead.deadline(), None, "it may take any time for its current task");
+    harness.command(2, Command::Cancel { phase, now: true });
     let due = harness.lead.deadline().unwrap();
     assert!(step(&mut harness.lead, None, due - 1).events.is_empty());
     let decision = step(&mut harness.lead, None, due);
@@ -434,7 +436,7 @@ fn a_cancellation_wins_over_every_last_report() {
     for last in lasts {
         let mut harness = LeadHarness::diamond(Settings::default());
         harness.prepare_and_start("1");
-        harness.command(1, Command::Cancel { phase: Some(number("1")) });
+        harness.command(1, Command::Cancel { phase: Some(number("1")), now: false });
         // The question was sent before the phase was cancelled.
         harness.report(
             "1",
@@ -454,7 +456,7 @@ fn cancelling_a_phase_answers_none_of_its_questions() {
     let gate = ask("1/gate/plan", QuestionKind::Gate, &["approve", "reject"]);
     harness.report("1", 1, Report::Asked { ask: gate.clone() });
     harness.report_and_exit("1", 2, Report::Parked);
-    harness.command(1, Command::Cancel { phase: Some(number("1")) });
+    harness.command(1, Command::Cancel { phase: Some(number("1")), now: false });
     harness.command(2, Command::Resume { phase: Some(number("1")) });
     assert_eq!(harness.answers("1"), [""; 0], "nobody said yes");
     harness.report("1", 1, Report::Asked { ask: gate });

@@ -8,7 +8,7 @@ use super::schedule::list;
 use super::{Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, Reason, Status};
 use crate::message::Fields;
 use crate::phase::PhaseNumber;
-use crate::report::{HaltReason, Report};
+use crate::report::{HaltOrder, HaltOrigin, HaltReason, Report};
 
 /// The most groups of phases that are named after a roadmap was read; the rest is counted.
 const GROUPS_MAX: usize = 8;
@@ -63,11 +63,7 @@ impl Event {
             Self::StatusChanged { phase, to, why, attempt, .. } => {
                 moved(*phase, *to, why, *attempt)
             }
-            Self::Halted { phase, how } => match how {
-                HaltReason::Paused => format!("phase {phase} is told to pause"),
-                HaltReason::Cancelled => format!("phase {phase} is told to stop, it was cancelled"),
-                HaltReason::Timeout => format!("phase {phase} reached its time limit"),
-            },
+            Self::Halted { phase, order } => halted(*phase, order),
             Self::Unhalted { phase } => format!("phase {phase} continues after all"),
             Self::WorkerDied { phase } => format!("phase {phase}: its worker died"),
             Self::Announced { text } => text.clone(),
@@ -202,6 +198,25 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Says when a phase stops early, and why. Journals of older versions have no origin.
+fn halted(phase: PhaseNumber, order: &HaltOrder) -> String {
+    let Some(origin) = order.origin.as_ref().map(HaltOrigin::sentence) else {
+        return match order.how {
+            HaltReason::Paused => format!("phase {phase} is told to pause"),
+            HaltReason::Cancelled => format!("phase {phase} is told to stop, it was cancelled"),
+            HaltReason::Timeout => format!("phase {phase} reached its time limit"),
+        };
+    };
+    match order.how {
+        _ if order.now => format!("phase {phase} stops at once: {origin}"),
+        HaltReason::Cancelled => format!(
+            "phase {phase} ends after its current task: {origin}; \
+             `mow cancel {phase} --now` does not wait"
+        ),
+        _ => format!("phase {phase} pauses after its current task: {origin}"),
+    }
+}
+
 fn moved(phase: PhaseNumber, to: Status, why: &Reason, attempt: u32) -> String {
     match to {
         Status::Preparing => format!("phase {phase} starts (attempt {attempt}): {why}"),
@@ -223,7 +238,9 @@ impl Command {
         match self {
             Self::Pause { phase } => format!("pause {}", all(phase)),
             Self::Resume { phase } => format!("resume {}", all(phase)),
-            Self::Cancel { phase } => format!("cancel {}", all(phase)),
+            Self::Cancel { phase, now } => {
+                format!("cancel {}{}", all(phase), if *now { " at once" } else { "" })
+            }
             Self::Answer { item, .. } => format!("answer question {item}"),
             Self::TakeBack { item } => format!("take back the answer to question {item}"),
             Self::SetWorkers { max } => format!("run {}", count(*max, "worker")),

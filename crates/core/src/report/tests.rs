@@ -3,12 +3,25 @@
 use super::*;
 
 fn halt() -> LeadMessage {
-    LeadMessage::Halt { how: HaltReason::Paused }
+    LeadMessage::Halt(HaltReason::Paused.into())
 }
 
 fn answer() -> LeadMessage {
     let [question, text] = ["q", "t"].map(str::to_owned);
     LeadMessage::Answer(InboxAnswer { key: "k".parse().unwrap(), question, text })
+}
+
+#[test]
+fn an_order_goes_further_only_if_it_is_stronger() {
+    let [pause, cancel] = [HaltReason::Paused, HaltReason::Cancelled].map(HaltOrder::from);
+    let now = HaltOrder { now: true, ..cancel.clone() };
+    let all = [&pause, &cancel, &now];
+    for (at, order) in all.iter().enumerate() {
+        assert!(order.exceeds(None));
+        for (before, other) in all.iter().enumerate() {
+            assert_eq!(order.exceeds(Some(other)), at > before, "{order:?} after {other:?}");
+        }
+    }
 }
 
 #[test]

@@ -356,7 +356,7 @@ fn worker_kind(event: &worker::Event) -> EventKind {
         worker::Event::Briefed { .. } | worker::Event::Sealed { .. } => EventKind::WorkerStarted,
         worker::Event::Intended { .. } => EventKind::EffectStarted,
         worker::Event::Finished { .. } => EventKind::EffectFinished,
-        worker::Event::Halted { .. } | worker::Event::Interrupted => EventKind::StopRequested,
+        worker::Event::Halted(_) | worker::Event::Interrupted => EventKind::StopRequested,
         worker::Event::AgentsSet { .. } => EventKind::Note,
         worker::Event::Stuck { .. } => EventKind::Stuck,
         worker::Event::ActiveAgain { .. } => EventKind::ActiveAgain,
@@ -399,9 +399,9 @@ fn phase_of(event: &Event, before: &Lead) -> Option<PhaseNumber> {
         Event::Finished { id, .. } => before.effects.open.get(id)?.phase(),
         Event::Answered { item, .. } | Event::Withdrawn { item } => about(item),
         Event::Commanded { command, .. } => match command {
-            Command::Pause { phase } | Command::Resume { phase } | Command::Cancel { phase } => {
-                *phase
-            }
+            Command::Pause { phase }
+            | Command::Resume { phase }
+            | Command::Cancel { phase, .. } => *phase,
             Command::Answer { item, .. } | Command::TakeBack { item } => about(item),
             Command::SetWorkers { .. } => None,
         },

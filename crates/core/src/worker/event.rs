@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::complete_plans::CheckpointSnapshot;
 use super::role::Role;
 use super::task_knowledge::TaskKnowledge;
 use crate::inbox::{InboxAnswer, InboxQuestion, QuestionKey};
-use crate::report::{AgentSpending, Brief, HaltReason, LeadMessage, Report};
-use crate::stage::Gates;
+use crate::report::{AgentSpending, Brief, HaltOrder, HaltOrigin, LeadMessage, Report};
+use crate::stage::{Gates, Stage};
 
 /// The settings of a phase, as the configuration has them when the phase is inspected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,9 @@ pub struct PhaseSnapshot {
     pub plans: Vec<PlanSnapshot>,
     /// The verdict in VERIFICATION.md; `None` without one.
     pub verification: Option<Verdict>,
+    /// The checkpoint of an interrupted attempt; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointSnapshot>,
 }
 
 /// A plan as an inspection found it.
@@ -261,10 +265,7 @@ pub enum Event {
         outcome: Outcome,
     },
     /// The attempt must end early.
-    Halted {
-        /// The reason.
-        how: HaltReason,
-    },
+    Halted(HaltOrder),
     /// The lead has set how many agents may run at a time.
     AgentsSet {
         /// The number of agents.
@@ -379,6 +380,8 @@ pub enum Effect {
         /// When the plan began, in milliseconds since 1970.
         began: u64,
     },
+    /// Run the checks of complete plans, if the phase was interrupted before.
+    CheckCompletePlans,
     /// Make the last commit of the phase.
     ClosePhase,
     /// Keep uncommitted changes, and write a checkpoint with the place to continue.
@@ -391,6 +394,12 @@ pub enum Effect {
         plan: Option<String>,
         /// The current task, counted from one.
         task: Option<usize>,
+        /// The current stage; `None` before the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<Stage>,
+        /// Who or what stopped the phase; `None` after a failure and at the time limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<HaltOrigin>,
     },
     /// LeadMessage something in STATUS.md.
     NoteStatus {
@@ -418,7 +427,13 @@ impl Effect {
 
     /// Returns whether the effect runs commands or agents, which can be interrupted.
     pub fn is_long(&self) -> bool {
-        matches!(self, Self::RunTask { .. } | Self::RunRole { .. } | Self::CheckPlan { .. })
+        matches!(
+            self,
+            Self::RunTask { .. }
+                | Self::RunRole { .. }
+                | Self::CheckPlan { .. }
+                | Self::CheckCompletePlans
+        )
     }
 }
 

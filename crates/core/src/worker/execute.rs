@@ -2,6 +2,7 @@
 //!
 //! Plans run one after the other, unless `parallel_plans.rs` finds some that can run in parallel.
 
+use super::complete_plans;
 use super::next_step::{FAIL, NextStep, RETRY, ask_again};
 use super::parallel_plans;
 use super::state::ParallelGroup;
@@ -23,6 +24,9 @@ pub(super) fn execute(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
         // Wait until the plans that run in parallel have stopped.
         return if worker.effects.is_empty() { NextStep::Fail(reason) } else { NextStep::Wait };
     }
+    if let Some(step) = complete_plans::check(worker, found) {
+        return step;
+    }
     if worker.parallel.group != ParallelGroup::None {
         return parallel_plans::go_on(worker, found);
     }
@@ -37,7 +41,10 @@ pub(super) fn execute(worker: &Worker, found: &PhaseSnapshot) -> NextStep {
     if group.len() > 1 {
         return NextStep::Run(Effect::PrepareParallel { plans: group });
     }
-    if let Some(plan) = available(worker, found).next() {
+    // An interrupted phase goes on with the plan in which it stopped.
+    let stopped_in = found.checkpoint.as_ref().and_then(|checkpoint| checkpoint.plan.as_ref());
+    let next = available(worker, found).find(|plan| Some(&plan.id) == stopped_in);
+    if let Some(plan) = next.or_else(|| available(worker, found).next()) {
         let tasks = plan.tasks.len();
         return NextStep::Report(Report::PlanStarted { plan: plan.id.clone(), tasks });
     }

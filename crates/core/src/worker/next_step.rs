@@ -8,7 +8,7 @@ use super::{agent_outcomes, execute};
 use crate::file_scope;
 use crate::inbox::{InboxQuestion, QuestionKind, QuestionTopic};
 use crate::machine::Decision;
-use crate::report::{HaltReason, Report};
+use crate::report::{HaltOrder, HaltOrigin, HaltReason, Report};
 use crate::stage::Stage;
 
 /// How often research and planning are tried.
@@ -20,7 +20,7 @@ const CHECK_ROUNDS_MAX: u32 = 3;
 const APPROVE: &str = "approve";
 const REJECT: &str = "reject";
 /// The answers to gaps and blockers. Stored in journals.
-pub(super) const RETRY: &str = "retry";
+pub const RETRY: &str = "retry";
 const ACCEPT: &str = "accept";
 const CLOSE: &str = "close";
 pub(super) const FAIL: &str = "fail";
@@ -82,15 +82,21 @@ pub(super) fn follow_up(worker: &Worker, now: u64) -> Decision<Event, (u64, Effe
     decision
 }
 
-/// Interrupts the running effects, once, when the phase is cancelled or its time limit is reached.
+/// Interrupts the running effects, once: at the time limit, and when the phase is cancelled and
+/// its current step is not waited for.
 fn interrupt(worker: &Worker, now: u64, decision: &mut Decision<Event, (u64, Effect)>) {
     let timeout = worker.lifecycle.halt.is_none() && is_overdue(worker, now);
     if timeout {
-        decision.events.push(Event::Halted { how: HaltReason::Timeout });
+        decision.events.push(Event::Halted(HaltReason::Timeout.into()));
     }
     let is_long = worker.effects.running.values().any(Effect::is_long);
     let must_end = timeout
-        || matches!(worker.lifecycle.halt, Some(HaltReason::Cancelled | HaltReason::Timeout));
+        || worker.lifecycle.halt.as_ref().is_some_and(|order| match order.how {
+            HaltReason::Paused => false,
+            // A step that is stuck never comes to its end.
+            HaltReason::Cancelled => order.now || worker.effects.are_all_stuck(),
+            HaltReason::Timeout => true,
+        });
     if must_end && is_long && worker.lifecycle.step < EndingStep::Interrupted {
         decision.events.push(Event::Interrupted);
         decision.effects.push((Worker::UNNUMBERED, Effect::Interrupt { of: None }));
@@ -130,19 +136,16 @@ fn planned(worker: &Worker) -> Report {
 
 fn next(worker: &Worker, now: u64) -> NextStep {
     // A pause came too late, and a checkpoint would claim that there is more to do.
-    if let Some(commit) = worker
-        .lifecycle
-        .final_commit
-        .as_ref()
-        .filter(|_| worker.lifecycle.halt != Some(HaltReason::Cancelled))
+    if let Some(commit) =
+        worker.lifecycle.final_commit.as_ref().filter(|_| !worker.lifecycle.is_cancelled())
     {
         return NextStep::Report(Report::Complete { commit: commit.clone() });
     }
-    if let Some(how) = worker.lifecycle.halt {
-        return halt(worker, how);
+    if let Some(order) = &worker.lifecycle.halt {
+        return halt(worker, order);
     }
     if is_overdue(worker, now) {
-        return halt(worker, HaltReason::Timeout);
+        return halt(worker, &HaltReason::Timeout.into());
     }
     if let Some(reason) = &worker.retries.permanent_failure {
         // Wait until the plans that run in parallel have stopped.
@@ -182,16 +185,20 @@ fn next(worker: &Worker, now: u64) -> NextStep {
     }
 }
 
-fn halt(worker: &Worker, how: HaltReason) -> NextStep {
+fn halt(worker: &Worker, order: &HaltOrder) -> NextStep {
+    let how = order.how;
     if worker.is_checkpointed() || worker.lookahead_goal().is_some() {
         return NextStep::Report(Report::Stopped { how });
     }
-    let reason = match how {
-        HaltReason::Paused => "a person paused it",
-        HaltReason::Cancelled => "a person cancelled it",
-        HaltReason::Timeout => "it took longer than allowed; its work may be incomplete",
+    let reason = match (&order.origin, how) {
+        (_, HaltReason::Timeout) => {
+            "it took longer than allowed; its work may be incomplete".to_owned()
+        }
+        (Some(origin), _) => origin.sentence(),
+        (None, HaltReason::Paused) => "a person paused it".to_owned(),
+        (None, HaltReason::Cancelled) => "a person cancelled it".to_owned(),
     };
-    checkpoint(worker, how.name(), reason)
+    checkpoint(worker, (how.name(), &reason), order.origin.clone())
 }
 
 /// Fails after a checkpoint. A look-ahead writes none, because the phase has not begun.
@@ -199,7 +206,7 @@ fn fail(worker: &Worker, reason: String) -> NextStep {
     if worker.is_checkpointed() || worker.lookahead_goal().is_some() {
         NextStep::Fail(reason)
     } else {
-        checkpoint(worker, "failed", &reason)
+        checkpoint(worker, ("failed", &reason), None)
     }
 }
 
@@ -212,12 +219,17 @@ fn give_up(worker: &Worker) -> NextStep {
     fail(worker, reason)
 }
 
-fn checkpoint(worker: &Worker, status: &str, reason: &str) -> NextStep {
+fn checkpoint(
+    worker: &Worker,
+    (status, reason): (&str, &str),
+    origin: Option<HaltOrigin>,
+) -> NextStep {
     let plan = worker.plans.failures.keys().chain(worker.plans.started.keys()).next().cloned();
     let done = plan.as_ref().and_then(|plan| worker.plans.tasks_done.get(plan));
     let task = plan.as_ref().map(|_| done.map_or(0, std::collections::BTreeSet::len) + 1);
     let (status, reason) = (status.to_owned(), reason.to_owned());
-    NextStep::Run(Effect::Checkpoint { status, reason, plan, task })
+    let stage = worker.stage;
+    NextStep::Run(Effect::Checkpoint { status, reason, plan, task, stage, origin })
 }
 
 /// Asks a person before the next stage, where a gate is set.

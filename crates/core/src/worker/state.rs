@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Effect, Outcome, Role, Verdict};
 use crate::inbox::{InboxQuestion, QuestionKey};
-use crate::report::{HaltReason, THROTTLED_MAX_MS};
+use crate::report::{HaltOrder, HaltReason, THROTTLED_MAX_MS};
 
 /// How often in a row a model may be unavailable before the phase fails.
 pub(super) const UNAVAILABLE_MAX: u32 = 10;
@@ -31,6 +31,11 @@ impl RunningEffects {
     /// Returns whether nothing is running.
     pub(super) fn is_empty(&self) -> bool {
         self.running.is_empty()
+    }
+
+    /// Returns whether every running effect seems stuck.
+    pub(super) fn are_all_stuck(&self) -> bool {
+        self.running.keys().all(|id| self.stuck.contains_key(id))
     }
 
     /// Returns whether an effect of this plan is running.
@@ -209,22 +214,43 @@ pub(super) enum EndingStep {
     Ended,
 }
 
+/// The checks of the plans that were complete when an attempt began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum CompletePlansCheck {
+    /// They have not run.
+    #[default]
+    Open,
+    /// They passed, or need not run.
+    Passed,
+    /// One failed, for this reason.
+    Failed(String),
+}
+
 /// Start and end of the attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lifecycle {
     /// When the attempt began, in milliseconds since 1970.
     pub(super) began: u64,
     /// Why the attempt must end early.
-    pub halt: Option<HaltReason>,
+    pub halt: Option<HaltOrder>,
     /// How far the attempt is on its way to its end.
     pub(super) step: EndingStep,
     /// How the attempt ended, in the words of STATUS.md.
     pub(super) end: Option<&'static str>,
+    /// Whether this attempt has inspected the phase.
+    pub(super) has_inspected: bool,
+    /// The checks of the plans that were complete when the attempt began.
+    pub(super) complete_plans: CompletePlansCheck,
     /// The last commit of the phase, once it is made.
     pub(super) final_commit: Option<String>,
 }
 
 impl Lifecycle {
+    /// Returns whether the phase is cancelled.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.halt.as_ref().is_some_and(|order| order.how == HaltReason::Cancelled)
+    }
+
     /// Moves on to a step, unless a later one is reached already.
     pub(super) fn reach(&mut self, step: EndingStep) {
         self.step = self.step.max(step);

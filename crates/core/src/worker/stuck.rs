@@ -70,6 +70,7 @@ fn subject(effect: &Effect) -> String {
     match effect {
         Effect::RunTask { plan, task, .. } => format!("plan {plan}, task {task}"),
         Effect::CheckPlan { plan } => format!("the check of plan {plan}"),
+        Effect::CheckCompletePlans => "a check of the complete plans".to_owned(),
         Effect::RunRole { role, .. } => format!("the {}", role.name()),
         _ => "the running work".to_owned(),
     }

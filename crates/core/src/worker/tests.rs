@@ -9,6 +9,7 @@ use super::*;
 use crate::inbox::QuestionKind;
 use crate::machine::step;
 use crate::phase::PhaseNumber;
+use crate::report::{HaltOrder, HaltOrigin, HaltReason};
 use crate::stage::Gates;
 
 fn plan(id: &str, wave: u32, depends_on: &[&str], tasks: usize) -> PlanSnapshot {
@@ -83,6 +84,7 @@ impl AutoWorker {
             Effect::PrepareParallel { plans } => ("clear", format!("clear {}", plans.join(" "))),
             Effect::CheckFileScopes { plans } => ("gather", format!("gather {}", plans.join(" "))),
             Effect::CheckPlan { plan } => ("check", format!("check {plan}")),
+            Effect::CheckCompletePlans => ("complete", "check complete plans".to_owned()),
         };
         self.done.push(words);
         if let Some(at) = self.outcomes.iter().position(|(kind, _)| *kind == name) {
@@ -189,7 +191,59 @@ fn continues_where_the_files_show_that_the_last_attempt_ended() {
     plans[1].tasks_done.insert(1);
     let mut auto = AutoWorker::new(planned(plans));
     auto.begin();
-    assert_eq!(auto.done[..3], ["03-02/2", "03-02/3", "close 03-02"]);
+    assert_eq!(auto.done[..4], ["check complete plans", "03-02/2", "03-02/3", "close 03-02"]);
+}
+
+#[test]
+fn a_checkpoint_names_the_plan_to_go_on_with_and_its_contradictions_are_reported() {
+    let mut found = planned(vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)]);
+    found.checkpoint = Some(CheckpointSnapshot {
+        file: "03-CHECKPOINT.md".to_owned(),
+        status: "paused".to_owned(),
+        plan: Some("03-02".to_owned()),
+        task: Some(1),
+        doubts: vec!["it lists plan 03-07".to_owned()],
+    });
+    let mut auto = AutoWorker::new(found);
+    auto.begin();
+    assert_eq!(auto.done[..3], ["03-02/1", "close 03-02", "03-01/1"]);
+    let notes = auto.reports.iter().filter_map(|report| match report {
+        Report::Note { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let expected = [
+        "resumes from 03-CHECKPOINT.md (paused in plan 03-02, task 1); 0 of 2 plans are complete",
+        "03-CHECKPOINT.md is not reliable: it lists plan 03-07",
+    ];
+    assert_eq!(notes.collect::<Vec<_>>(), expected, "reported once");
+}
+
+#[test]
+fn a_failed_check_of_a_complete_plan_is_asked_about() {
+    let ends = [
+        ("retry", "check complete plans", true),
+        ("continue", "03-02/1", true),
+        ("fail", "checkpoint failed", false),
+    ];
+    for (answer, next, completes) in ends {
+        let mut plans = vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)];
+        plans[0].done = true;
+        let mut auto = AutoWorker::new(planned(plans));
+        let text = "plan 03-01 is complete, but its check failed".to_owned();
+        let failed = Outcome::Verdict { verdict: Verdict::Gaps { text } };
+        auto.outcomes = vec![("complete", failed)];
+        auto.begin();
+        assert_eq!(auto.done, ["check complete plans"]);
+        assert_eq!((auto.asked(), auto.last()), (vec![QuestionKind::Gaps], &Report::Parked));
+        let Some(Report::Asked { ask }) = auto.reports.iter().rev().nth(1).cloned() else {
+            panic!("{:?}", auto.reports);
+        };
+        let (key, question) = (ask.key, ask.question);
+        auto.answers.push(InboxAnswer { key, question, text: answer.to_owned() });
+        auto.begin_as(|brief| brief.attempt = 2);
+        assert_eq!(auto.done[0], next);
+        assert_eq!(matches!(auto.last(), Report::Complete { .. }), completes, "{answer}");
+    }
 }
 
 #[test]
@@ -394,8 +448,11 @@ fn a_failing_task_leaves_a_checkpoint() {
 }
 
 #[test]
-fn a_pause_waits_for_the_task_and_a_cancellation_interrupts_it() {
-    for (how, cut) in [(HaltReason::Paused, false), (HaltReason::Cancelled, true)] {
+fn only_a_cancellation_that_does_not_wait_interrupts_the_task() {
+    for (how, now) in
+        [(HaltReason::Paused, false), (HaltReason::Cancelled, false), (HaltReason::Cancelled, true)]
+    {
+        let cut = now;
         let mut worker = Worker::default();
         let brief = Brief {
             run: "r".to_owned(),
@@ -424,12 +481,18 @@ fn a_pause_waits_for_the_task_and_a_cancellation_interrupts_it() {
             };
             step(&mut worker, Some(&Input::Finished { id, outcome }), 1);
         }
-        let decision = step(&mut worker, Some(&Input::FromLead(LeadMessage::Halt { how })), 2);
+        let origin = HaltOrigin::Person { name: None, command: "mow x 3".to_owned() };
+        let order = HaltOrder { now, ..HaltOrder::new(how, origin) };
+        let halt = Input::FromLead(LeadMessage::Halt(order));
+        let decision = step(&mut worker, Some(&halt), 2);
         assert_eq!(decision.effects.iter().any(|(_, e)| *e == Effect::Interrupt { of: None }), cut);
         let id = *worker.effects.running.keys().next().unwrap();
         let outcome = if cut { Outcome::Interrupted } else { Outcome::Committed { commit: None } };
         let decision = step(&mut worker, Some(&Input::Finished { id, outcome }), 3);
-        assert!(matches!(decision.effects[0].1, Effect::Checkpoint { .. }), "{decision:?}");
+        let Effect::Checkpoint { reason, stage, .. } = &decision.effects[0].1 else {
+            panic!("{decision:?}");
+        };
+        assert_eq!((reason.as_str(), *stage), ("a person ran `mow x 3`", Some(Stage::Execute)));
         let id = *worker.effects.running.keys().next().unwrap();
         step(&mut worker, Some(&Input::Finished { id, outcome: Outcome::Done }), 4);
         assert!(worker.has_ended());

@@ -5,7 +5,7 @@ mod tests;
 
 use super::{Effect, Event, Evidence, Outcome, Role, Verdict};
 use crate::lead::text::{count as counted, short};
-use crate::report::{HaltReason, Report};
+use crate::report::{HaltOrder, HaltReason, Report};
 
 impl Event {
     /// Returns the event in one line for people; `None` where another event says it better.
@@ -21,14 +21,10 @@ impl Event {
             }
             Self::Intended { effect, .. } => return effect.sentence(),
             Self::Finished { outcome, .. } => return outcome.sentence(),
-            Self::Halted { how: HaltReason::Paused } => "the worker is told to pause".to_owned(),
-            Self::Halted { how: HaltReason::Cancelled } => {
-                "it is told to stop, it was cancelled".to_owned()
-            }
+            Self::Halted(order) => halted(order),
             Self::AgentsSet { count: agents } => {
                 format!("the lead allows {}", counted(*agents, "agent"))
             }
-            Self::Halted { how: HaltReason::Timeout } => "it reached its time limit".to_owned(),
             Self::Interrupted => "running work is interrupted".to_owned(),
             Self::LeadSilent { text }
             | Self::BlockerUnanswered { text }
@@ -63,6 +59,17 @@ impl Event {
     }
 }
 
+fn halted(order: &HaltOrder) -> String {
+    let text = match order.how {
+        HaltReason::Paused => "the worker is told to pause",
+        HaltReason::Cancelled if order.now => "it is told to stop at once, it was cancelled",
+        HaltReason::Cancelled => "it is told to stop, it was cancelled",
+        HaltReason::Timeout => "it reached its time limit",
+    };
+    let origin = order.origin.as_ref().map(|origin| format!(" ({})", origin.sentence()));
+    format!("{text}{}", origin.unwrap_or_default())
+}
+
 impl Evidence {
     fn sentence(&self) -> String {
         let command = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -88,6 +95,7 @@ impl Effect {
             Self::RunTask { plan, task, .. } => format!("plan {plan}: task {task} begins"),
             Self::CheckPlan { plan } => format!("plan {plan}: its checks begin"),
             Self::ClosePlan { plan, .. } => format!("plan {plan}: its summary is written"),
+            Self::CheckCompletePlans => "the checks of complete plans begin".to_owned(),
             Self::ClosePhase => "the final commit of the phase is made".to_owned(),
             Self::Checkpoint { status, reason, .. } => {
                 format!("a checkpoint is written, {status}: {reason}")

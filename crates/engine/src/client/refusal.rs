@@ -146,6 +146,14 @@ pub enum Refusal {
         /// The question.
         question: String,
     },
+    /// The circuit breaker is open, and nobody has decided to continue.
+    #[error("the circuit breaker is open: {question}")]
+    BreakerOpen {
+        /// The number of the open question; `None` when it was answered with `stop`.
+        item: Option<u32>,
+        /// The question.
+        question: String,
+    },
     /// config.json is not what it should be.
     #[error(transparent)]
     Settings(#[from] mow_store::json_edit::JsonError),

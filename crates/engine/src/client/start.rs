@@ -1,6 +1,7 @@
 //! Starts a run, or continues the unfinished one.
 
-use mow_core::lead::{Command, Lead, Status};
+use mow_core::inbox::{InboxItem, QuestionKind};
+use mow_core::lead::{CONTINUE, Command, Lead, RunStatus, Status};
 use mow_core::phase::PhaseNumber;
 use mow_store::run_files::RunDir;
 
@@ -10,7 +11,8 @@ use crate::lead::{LeadSession, RunOptions};
 
 /// Starts a run with the selected phases, or continues the unfinished run.
 ///
-/// Selected phases that failed or are paused are resumed. The receipt is the session of the lead,
+/// Selected phases that failed or are paused are resumed, unless the circuit breaker is open: only a
+/// person who answers its question, or resumes all phases, closes it. The receipt is the session of the lead,
 /// which the caller's process then runs.
 pub struct StartRequest<'a> {
     /// How to start.
@@ -38,23 +40,23 @@ impl PersonRequest for StartRequest<'_> {
         if !resumed.is_empty() {
             let mut queue = CommandQueue::open(&dir, session.lead())?;
             for phase in resumed {
-                queue.send(&Command::Resume { phase }, caller)?;
+                queue.send(&Command::Resume { phase: Some(phase) }, caller)?;
             }
         }
         Ok(session)
     }
 }
 
-/// Returns the selected phases of an unfinished run that failed or are paused; `None` in the list
-/// closes the breaker.
+/// Returns the selected phases of an unfinished run that failed or are paused.
 ///
-/// Cancelled phases are resumed only when the user named them. Refuses to continue while no agent
-/// can work and that question is not answered.
+/// Cancelled phases are resumed only when the user named them. Refuses to continue while the breaker
+/// is open, or no agent can work, and nobody has answered that question. It does not refuse while the
+/// lead has something left to do: the lead then does that, and starts nothing.
 fn phases_to_resume(
     lead: &Lead,
     queued: &[Command],
     (selected, is_named): (&[PhaseNumber], bool),
-) -> Result<Vec<Option<PhaseNumber>>, Refusal> {
+) -> Result<Vec<PhaseNumber>, Refusal> {
     let is_stopped = |status| match status {
         Status::Failed | Status::Paused => true,
         // A person cancelled the phase; only naming it resumes it.
@@ -64,7 +66,7 @@ fn phases_to_resume(
     // A cancel command that was queued without a lead takes effect in this run.
     let has_queued_cancel = |number: PhaseNumber| {
         queued.iter().any(|command| match command {
-            Command::Cancel { phase } => phase.is_none_or(|phase| phase == number),
+            Command::Cancel { phase, .. } => phase.is_none_or(|phase| phase == number),
             _ => false,
         })
     };
@@ -87,10 +89,30 @@ fn phases_to_resume(
         let question = item.ask.question.clone();
         return Err(Refusal::AgentsDenied { item: item.id, question });
     }
+    if lead.starts.breaker_open && !queued.iter().any(|command| closes_breaker(lead, command)) {
+        if !queued.is_empty() || lead.status() == RunStatus::Moving {
+            return Ok(Vec::new());
+        }
+        let is_breaker = |item: &&InboxItem| item.ask.kind == QuestionKind::Breaker;
+        let item = lead.inbox.open().find(is_breaker);
+        let question = item.or_else(|| lead.inbox.items.values().rfind(is_breaker));
+        let question = question.map(|item| item.ask.question.clone()).unwrap_or_default();
+        return Err(Refusal::BreakerOpen { item: item.map(|item| item.id), question });
+    }
     let stopped = lead.phases.values().filter(|phase| {
         let number = phase.spec.number;
         is_stopped(phase.status) && selected.contains(&number) && !has_queued_cancel(number)
     });
-    let breaker = lead.starts.breaker_open.then_some(None);
-    Ok(breaker.into_iter().chain(stopped.map(|phase| Some(phase.spec.number))).collect())
+    Ok(stopped.map(|phase| phase.spec.number).collect())
+}
+
+/// Returns whether a queued command closes the circuit breaker.
+fn closes_breaker(lead: &Lead, command: &Command) -> bool {
+    match command {
+        Command::Resume { phase } => phase.is_none(),
+        Command::Answer { item, text } => lead.inbox.items.get(item).is_some_and(|item| {
+            item.ask.kind == QuestionKind::Breaker && item.answer.is_none() && text == CONTINUE
+        }),
+        _ => false,
+    }
 }

@@ -15,8 +15,10 @@ pub enum PhaseAction {
     Pause,
     /// Let stopped phases continue.
     Resume,
-    /// Give the phases up.
+    /// Give the phases up, after their current step.
     Cancel,
+    /// Give the phases up at once.
+    CancelNow,
 }
 
 /// Pauses, resumes or cancels one phase or all.
@@ -34,7 +36,7 @@ impl PhaseAction {
         match self {
             Self::Pause => "pause",
             Self::Resume => "resume",
-            Self::Cancel => "cancel",
+            Self::Cancel | Self::CancelNow => "cancel",
         }
     }
 
@@ -42,7 +44,8 @@ impl PhaseAction {
         match self {
             Self::Pause => Command::Pause { phase },
             Self::Resume => Command::Resume { phase },
-            Self::Cancel => Command::Cancel { phase },
+            Self::Cancel => Command::Cancel { phase, now: false },
+            Self::CancelNow => Command::Cancel { phase, now: true },
         }
     }
 
@@ -61,9 +64,15 @@ impl PhaseAction {
             }
             Self::Resume => {
                 status == Status::Paused
-                    || status.holds_slot() && state.halt == Some(HaltReason::Paused)
+                    || status.holds_slot() && state.halt_reason() == Some(HaltReason::Paused)
             }
-            Self::Cancel => !matches!(status, Status::Merged | Status::Merging | Status::Cancelled),
+            // A worker that ends after its current step can still be told to stop at once.
+            Self::Cancel if status.holds_slot() => {
+                state.halt_reason() != Some(HaltReason::Cancelled)
+            }
+            Self::Cancel | Self::CancelNow => {
+                !matches!(status, Status::Merged | Status::Merging | Status::Cancelled)
+            }
         }
     }
 }

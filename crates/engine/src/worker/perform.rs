@@ -2,6 +2,7 @@
 
 use mow_core::worker::{Effect, Outcome};
 
+use super::checkpoint;
 use super::details;
 use super::document_guard::DocumentGuard;
 use super::frozen_plans::FrozenPlans;
@@ -10,6 +11,7 @@ use super::phase_closer::PhaseCloser;
 use super::phase_documents::PhaseDocuments;
 use super::phase_survey::PhaseSurvey;
 use super::phase_workspace::PhaseWorkspace;
+use super::resume_check;
 use super::role_runner::RoleRunner;
 use super::task_runner::TaskRunner;
 
@@ -36,7 +38,8 @@ pub(super) fn perform(workspace: &PhaseWorkspace, id: u64, effect: &Effect) -> O
             PhaseCloser::new(workspace).close_plan(plan, *began, id)
         }
         Effect::ClosePhase => PhaseCloser::new(workspace).close_phase(id),
-        Effect::Checkpoint { .. } => documents.write_checkpoint(effect),
+        Effect::CheckCompletePlans => resume_check::check_complete_plans(workspace),
+        Effect::Checkpoint { .. } => checkpoint::write_checkpoint(workspace, effect),
         Effect::NoteStatus { text } => documents.add_status_note(text),
         Effect::Interrupt { .. } => Ok(Outcome::Done),
     };

@@ -1,12 +1,11 @@
-//! Writes the documents of a phase: CONTEXT.md, plan summaries, STATUS.md and CHECKPOINT.md.
+//! Writes the documents of a phase: CONTEXT.md and STATUS.md.
 
 use mow_core::inbox::InboxAnswer;
-use mow_core::worker::{self, Effect, Outcome};
-use mow_store::disk;
-use mow_store::phase_documents::{self, CheckpointFacts};
+use mow_core::worker::{self, Outcome};
+use mow_store::phase_documents;
 use mow_store::status::{self, PlanChange, ProgressChange};
 
-use super::knowledge::PhaseKnowledge;
+use super::checkpoint::archive_checkpoint;
 use super::phase_commits::{CommitContents, PhaseCommits};
 use super::phase_survey::PhaseSurvey;
 use super::phase_workspace::PhaseWorkspace;
@@ -45,7 +44,7 @@ impl<'a> PhaseDocuments<'a> {
         Ok(Outcome::Done)
     }
 
-    /// Marks a plan as complete in STATUS.md.
+    /// Marks a plan as complete in STATUS.md, and archives the checkpoint that the plan has passed.
     pub(super) fn note_plan_complete(
         &self,
         plan: &str,
@@ -68,7 +67,8 @@ impl<'a> PhaseDocuments<'a> {
             let change =
                 ProgressChange { plans: &plans, now_utc: &now, ..ProgressChange::default() };
             Some(status::show_progress(old, &change))
-        })
+        })?;
+        archive_checkpoint(self.workspace)
     }
 
     /// Changes STATUS.md, which is created if it does not exist. A change that cannot be made is
@@ -84,7 +84,8 @@ impl<'a> PhaseDocuments<'a> {
         self.workspace.status.change(change)
     }
 
-    fn worker_name(&self) -> String {
+    /// Returns the name of the worker that documents give.
+    pub(super) fn worker_name(&self) -> String {
         worker_name(&self.workspace.brief.phase)
     }
 
@@ -107,7 +108,7 @@ impl<'a> PhaseDocuments<'a> {
         Ok(Outcome::Done)
     }
 
-    /// Marks the phase as complete as of a commit, and removes its checkpoint.
+    /// Marks the phase as complete as of a commit, and archives its checkpoint.
     pub(super) fn note_phase_complete(&self, commit: &str) -> Result<(), EngineError> {
         let now = now_text();
         self.change_status(|old| {
@@ -120,9 +121,7 @@ impl<'a> PhaseDocuments<'a> {
             Some(status::show_progress(&verified, &change))
         })?;
         failpoint::reach("phase.noted");
-        self.remove_checkpoint()?;
-        failpoint::reach("phase.checkpoint.archived");
-        Ok(())
+        archive_checkpoint(self.workspace)
     }
 
     /// Marks a phase as complete whose last commit an earlier attempt made. STATUS.md becomes what
@@ -133,64 +132,9 @@ impl<'a> PhaseDocuments<'a> {
         let committed = git.ask(&["cat-file", "blob", &format!("{head}:{path}")])?;
         if committed.success {
             self.change_status(|_| Some(committed.stdout.clone()))?;
-            return self.remove_checkpoint();
+            return archive_checkpoint(self.workspace);
         }
         let before = git.commit_of(&format!("{head}^"))?.unwrap_or_default();
         self.note_phase_complete(&before)
-    }
-
-    /// Removes CHECKPOINT.md, so that later attempts do not read it.
-    fn remove_checkpoint(&self) -> Result<(), EngineError> {
-        let file = self.workspace.document("CHECKPOINT");
-        if disk::read(&file)?.is_some() {
-            let writer = disk::Writer::open(&self.workspace.project, disk::WAIT_DEFAULT)?;
-            writer.remove_file(&file)?;
-        }
-        Ok(())
-    }
-
-    /// Rescues uncommitted changes, and writes CHECKPOINT.md with the point to continue from.
-    pub(super) fn write_checkpoint(&self, effect: &Effect) -> Result<Outcome, EngineError> {
-        let Effect::Checkpoint { status, reason, plan, task } = effect else {
-            return Ok(Outcome::Done);
-        };
-        let workspace = self.workspace;
-        let git = workspace.git();
-        let planning = format!(":(exclude,top){}", workspace.planning_below_top());
-        let changes = git.run(&["diff", "HEAD", "--stat", "--", ".", &planning])?.text();
-        let name = workspace.rescue_name(status);
-        let rescue = workspace.rescue_uncommitted(&name)?;
-        failpoint::reach("checkpoint.rescued");
-        let found = self.survey.survey()?;
-        let done: Vec<_> =
-            found.plans.iter().filter(|plan| plan.done).map(|plan| plan.id.clone()).collect();
-        let current = plan.as_ref().and_then(|id| found.plans.iter().find(|plan| plan.id == *id));
-        let position = current.zip(*task).map(|(plan, number)| {
-            let name = plan.tasks.get(number.wrapping_sub(1)).map_or("", |task| task.name.as_str());
-            (number.min(plan.tasks.len().max(1)), plan.tasks.len(), name)
-        });
-        let head = git.commit_of("HEAD")?.unwrap_or_default();
-        let worktree = workspace.worktree.display().to_string();
-        let left = CheckpointFacts {
-            status,
-            reason,
-            worker: &self.worker_name(),
-            worktree: &worktree,
-            done: &done,
-            plan: plan.as_deref(),
-            task: position,
-            head: &head,
-            changes: &changes,
-            rescue: rescue.as_ref().map(|rescued| rescued.commit.as_str()),
-        };
-        let (now, number) = (now_text(), workspace.brief.phase.to_string());
-        let header = workspace.document_header(&number, &found.goal, &now);
-        let text = phase_documents::render_checkpoint(&header, &left);
-        let text = text?;
-        let file = format!("{}-CHECKPOINT.md", workspace.file_prefix());
-        workspace.write_phase_file(&file, &text)?;
-        failpoint::reach("checkpoint.written");
-        PhaseKnowledge::new(workspace).write_documents()?;
-        Ok(Outcome::Done)
     }
 }

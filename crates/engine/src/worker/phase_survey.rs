@@ -11,6 +11,7 @@ use mow_store::plan::{Plan, Task};
 use mow_store::roadmap::{self, PhaseLookup};
 use mow_store::{disk, phase_files};
 
+use super::checkpoint;
 use super::phase_workspace::PhaseWorkspace;
 use super::plan_files::{artifact_ids, plans_complete_at_base, read_plan};
 use super::role_documents::RoleDocuments;
@@ -46,6 +47,8 @@ impl<'a> PhaseSurvey<'a> {
             Ok(exists && !self.role_documents.are_incomplete(kind)?)
         };
         let verification = self.verification()?;
+        let plans = self.plans()?;
+        let checkpoint = checkpoint::read_checkpoint(self.workspace, &plans)?;
         Ok(PhaseSnapshot {
             settings: self.settings()?,
             goal: details.as_ref().and_then(|details| details.goal.clone()).unwrap_or_default(),
@@ -53,8 +56,9 @@ impl<'a> PhaseSurvey<'a> {
             skip_discuss: skips_discuss(section),
             context: has(PhaseFileKind::Context)?,
             research: has(PhaseFileKind::Research)?,
-            plans: self.plans()?,
+            plans,
             verification,
+            checkpoint,
         })
     }
 

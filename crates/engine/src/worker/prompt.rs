@@ -4,6 +4,7 @@ use std::path::Path;
 
 use mow_core::worker::Role;
 use mow_prompts::{Prompt, PromptValues, Variable};
+use mow_store::phase_documents::parse_checkpoint;
 use mow_store::roadmap::{self, PhaseLookup};
 use mow_store::{disk, phase_dirs};
 
@@ -98,9 +99,7 @@ fn last_problem(workspace: &PhaseWorkspace) -> String {
     let name = format!("{}-CHECKPOINT.md", workspace.file_prefix());
     let file = dir.map(|dir| dir.path.join(name));
     let bytes = file.and_then(|file| disk::read(&file).ok().flatten()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let reason = text.lines().find_map(|line| line.strip_prefix("reason:"));
-    reason.unwrap_or_default().trim().trim_matches('"').to_owned()
+    parse_checkpoint(&bytes).map(|checkpoint| checkpoint.error).unwrap_or_default()
 }
 
 /// Returns the ids in the `**Requirements` line of a roadmap section.

@@ -11,6 +11,7 @@ mod waves;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use mow_core::inbox::QuestionKind;
 use mow_core::lead::{RunStatus, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::view::{FastForwardRefusal, PhaseView, RunFacts, RunView};
@@ -351,6 +352,19 @@ fn run_result(run: &RunView, first_shown: u64) -> Result<Output, Failure> {
 fn failed_run(run: &RunView, progress: &str) -> Failure {
     let failed = run.phases.iter().filter(|phase| phase.status == Status::Failed);
     let failed: Vec<_> = failed.map(|phase| phase.number.to_string()).collect();
+    if run.breaker_open {
+        let question = run.questions.iter().find(|question| question.kind == QuestionKind::Breaker);
+        let continues = question.map_or_else(
+            || "`mow resume`".to_owned(),
+            |question| format!("`mow answer {} continue`", question.id),
+        );
+        let message =
+            format!("{progress}; failed: {}; the circuit breaker is open", failed.join(", "));
+        return Failure::refused(message).hint(format!(
+            "`mow log` shows why; {continues}, then `{}`, starts phases again",
+            resume_command(run)
+        ));
+    }
     Failure::refused(format!("{progress}; failed: {}", failed.join(", "))).hint(format!(
         "`mow log {}` shows why; `{}` tries again",
         failed.first().map_or("", String::as_str),

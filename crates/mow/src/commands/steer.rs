@@ -3,6 +3,7 @@
 //! Commands are queued durably in a file, so they work without a running lead. A command that would
 //! have no effect is refused at once, while the person still sees it.
 
+use mow_core::phase::PhaseNumber;
 use mow_engine::client::{AgentPolicy, Client, PhaseAction, Receipt, SteerRequest, WorkersRequest};
 
 use super::plural::counted;
@@ -30,6 +31,9 @@ pub(crate) struct CancelArgs {
     /// Cancel all phases without asking
     #[arg(long, short)]
     yes: bool,
+    /// Stop the current task at once; its uncommitted work is saved
+    #[arg(long)]
+    now: bool,
 }
 
 /// The arguments of `workers`.
@@ -88,7 +92,8 @@ pub(super) fn resume(context: &Context, args: &Args) -> Result<Output, Failure> 
 
 /// `mow cancel`.
 pub(super) fn cancel(context: &Context, args: &CancelArgs) -> Result<Output, Failure> {
-    steer(context, PhaseAction::Cancel, args.phase.as_deref(), args.yes)
+    let action = if args.now { PhaseAction::CancelNow } else { PhaseAction::Cancel };
+    steer(context, action, args.phase.as_deref(), args.yes)
 }
 
 /// Queues a command for one phase or all, unless it would have no effect.
@@ -107,15 +112,40 @@ fn steer(
     let refused = |refusal| refusal_about(&run, refusal);
     let affected = counted(request.preview(&client).map_err(refused)?, "phase");
     if phase.is_none() && !is_confirmed {
-        let question =
-            format!("Cancel {affected}? Running workers stop at once. Commits are kept.");
+        let workers = match action {
+            PhaseAction::CancelNow => "stop at once; their uncommitted work is saved",
+            _ => "finish their current task",
+        };
+        let question = format!("Cancel {affected}? Running workers {workers}. Commits are kept.");
         if !confirm(&question)? {
             return Err(Failure::refused("nothing was cancelled")
                 .hint("`mow cancel PHASE` cancels one phase, `mow cancel --yes` all"));
         }
     }
     let receipt = client.submit(request, &caller).map_err(refused)?;
-    let target = phase.map_or(affected, |phase| format!("phase {phase}"));
-    let message = format!("Requested: {} {target}.", action.name());
+    let target = phase.map_or(affected, |number| format!("phase {number}"));
+    let remark = end_of_workers(&run, action, phase);
+    let message = format!("Requested: {} {target}.{remark}", action.name());
     Ok(queued_output(context, &run, &receipt, &message))
+}
+
+/// Says when the running workers of the phases end; empty when none is running.
+fn end_of_workers(run: &Run, action: PhaseAction, phase: Option<PhaseNumber>) -> String {
+    let (view, is_meant) = (run.view(), |number| phase.is_none_or(|phase| phase == number));
+    let mut phases = view.phases.iter().filter(|phase| is_meant(phase.number));
+    if !phases.any(|phase| phase.status.holds_slot()) {
+        return String::new();
+    }
+    let number = phase.map_or_else(String::new, |phase| format!(" {phase}"));
+    match action {
+        PhaseAction::Cancel => format!(
+            " Running workers finish their current task first; `mow cancel{number} --now` does \
+             not wait."
+        ),
+        PhaseAction::CancelNow => {
+            " Running workers stop at once; `mow rescue list` lists saved work.".to_owned()
+        }
+        PhaseAction::Pause => " Running workers finish their current task first.".to_owned(),
+        PhaseAction::Resume => String::new(),
+    }
 }

@@ -42,6 +42,9 @@ pub(crate) struct CommandJson {
     /// The most workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<usize>,
+    /// Whether a cancel does not wait for the current task; missing when it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<bool>,
 }
 
 impl ReceiptJson {
@@ -64,7 +67,9 @@ impl CommandJson {
         match command {
             Command::Pause { phase } => about("pause", phase),
             Command::Resume { phase } => about("resume", phase),
-            Command::Cancel { phase } => about("cancel", phase),
+            Command::Cancel { phase, now } => {
+                Self { now: now.then_some(true), ..about("cancel", phase) }
+            }
             Command::Answer { item, text } => {
                 Self { text: Some(text.clone()), ..to("answer", item) }
             }

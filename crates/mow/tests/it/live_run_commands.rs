@@ -50,7 +50,9 @@ fn a_live_run_is_shown_paused_and_resumed_while_events_are_followed() {
     let lead = run.id();
     assert_eq!(
         output,
-        format!("Requested: pause 2 phases. The run (process {lead}) will process it.\n")
+        format!(
+            "Requested: pause 2 phases. Running workers finish their current task first. The run (process {lead}) will process it.\n"
+        )
     );
     gate.open();
     let (status, text) = wait_for_exit(run);
@@ -144,7 +146,7 @@ fn cancelling_all_phases_needs_a_confirmation() {
     terminal.type_in("n\n");
     terminal.wait_for("nothing was cancelled");
     assert_eq!(json_of(&project, &["ps"])["pending_commands"], 0);
-    let queued = json_of(&project, &["cancel", "--yes"]);
+    let queued = json_of(&project, &["cancel", "--yes", "--now"]);
     assert_eq!(queued["lead"], run.id(), "{queued}");
     let (status, text) = wait_for_exit(run);
     assert!(status.success(), "{text}");

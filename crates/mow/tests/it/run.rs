@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod checkout_states;
+mod checkpoints;
 mod failpoints;
 mod failures;
 mod file_overlap;

@@ -42,25 +42,3 @@ fn a_verification_passes_only_without_gaps() {
     assert_eq!(status(std::slice::from_ref(&passed)).as_deref(), Some("passed"));
     assert_eq!(status(&[passed, failed]).as_deref(), Some("gaps_found"));
 }
-
-#[test]
-fn a_checkpoint_names_the_task_to_resume() {
-    let facts = CheckpointFacts {
-        status: "failed",
-        reason: "exit 1: no such file",
-        worker: "phase-03-worker",
-        worktree: ".worktrees/p03",
-        done: &["03-01".to_owned()],
-        plan: Some("03-02"),
-        task: Some((2, 3, "Wire it: up")),
-        head: "abc",
-        changes: "1 file changed",
-        rescue: Some("def"),
-    };
-    let bytes = render_checkpoint(&HEADER, &facts).unwrap();
-    let front = frontmatter::parse(&bytes).unwrap();
-    let value = |key: &str| front.entry(key).and_then(frontmatter::Value::as_str);
-    assert_eq!((value("status"), value("reason")), (Some("failed"), Some("error")));
-    let text = String::from_utf8(bytes).unwrap();
-    assert!(text.contains("**Task:** 2 of 3\n**Task name:** Wire it: up\n"), "{text}");
-}

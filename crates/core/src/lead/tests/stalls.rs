@@ -77,7 +77,7 @@ fn people_kill_a_hanging_worker() {
         (answer("retry"), Status::Preparing),
         (answer("fail"), Status::Failed),
         (Command::Resume { phase }, Status::Preparing),
-        (Command::Cancel { phase }, Status::Cancelled),
+        (Command::Cancel { phase, now: false }, Status::Cancelled),
     ];
     for (command, then) in cases {
         let mut harness = alone();

@@ -92,7 +92,7 @@ fn a_paused_plan_without_finished_tasks_counts_as_not_started() {
             let outcome = match effect {
                 Effect::Inspect => Outcome::Inspected { found: found.clone() },
                 Effect::RunTask { .. } => {
-                    let halt = LeadMessage::Halt { how: HaltReason::Paused };
+                    let halt = LeadMessage::Halt(HaltReason::Paused.into());
                     step(&mut worker, Some(&Input::FromLead(halt)), now);
                     Outcome::Interrupted
                 }

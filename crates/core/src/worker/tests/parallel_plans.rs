@@ -234,12 +234,15 @@ fn tasks_that_an_earlier_attempt_left_unchecked_are_checked_before_the_plan_clos
 }
 
 #[test]
-fn a_pause_waits_for_all_plans_and_a_cancellation_interrupts_all() {
-    for (how, cut) in [(HaltReason::Paused, false), (HaltReason::Cancelled, true)] {
+fn a_cancellation_that_does_not_wait_interrupts_all_plans() {
+    for (how, now) in
+        [(HaltReason::Paused, false), (HaltReason::Cancelled, false), (HaltReason::Cancelled, true)]
+    {
         let mut manual = ManualWorker::new(&apart(&[("p1", 2, &["a"]), ("p2", 2, &["b"])]), 2);
         manual.end("prepare", Outcome::Done);
-        manual.put(&Input::FromLead(LeadMessage::Halt { how }));
-        assert_eq!(manual.running().contains(&"interrupt None".to_owned()), cut);
+        let order = HaltOrder { now, ..HaltOrder::from(how) };
+        manual.put(&Input::FromLead(LeadMessage::Halt(order)));
+        assert_eq!(manual.running().contains(&"interrupt None".to_owned()), now);
         manual.running.retain(|(_, effect)| !matches!(effect, Effect::Interrupt { .. }));
         manual.commit("p1/1");
         assert_eq!(manual.running(), ["p2/1 parallel"]);

@@ -38,7 +38,7 @@ fn note(text: &str) -> Report {
 }
 
 fn halt(how: HaltReason) -> LeadMessage {
-    LeadMessage::Halt { how }
+    LeadMessage::Halt(how.into())
 }
 
 impl Fixture {

@@ -18,7 +18,7 @@ fn inbox(path: &Path) -> Journal {
 }
 
 fn halt(n: Option<u32>, how: HaltReason) -> NumberedMessage {
-    NumberedMessage { n, message: LeadMessage::Halt { how } }
+    NumberedMessage { n, message: LeadMessage::Halt(how.into()) }
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_note_that_was_written_before_the_worker_began_is_read() {
     let (mut inbox, brief) = LeadInbox::open(&path).unwrap();
     assert_eq!(brief.unwrap().name, "One");
     let how = HaltReason::Paused;
-    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt { how }]);
+    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt(how.into())]);
     assert_eq!(inbox.read_notes().unwrap(), []);
 }
 
@@ -42,10 +42,10 @@ fn a_note_is_taken_once_by_its_number() {
     let (pause, cancel) = (HaltReason::Paused, HaltReason::Cancelled);
     // A lead without numbers wrote the first note; its successor writes it again.
     journal.append(0, &[halt(None, pause), halt(Some(1), pause)]).unwrap();
-    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt { how: pause }]);
+    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt(pause.into())]);
     journal.append(0, &[NumberedMessage::from(LeadMessage::Through { seq: 5 })]).unwrap();
     journal.append(0, &[halt(Some(2), cancel), halt(Some(2), cancel)]).unwrap();
-    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt { how: cancel }]);
+    assert_eq!(inbox.read_notes().unwrap(), [LeadMessage::Halt(cancel.into())]);
     assert_eq!(inbox.acknowledged_seq(), 5);
 }
 

@@ -147,7 +147,7 @@ impl Process {
                 }
                 Event::Finished { outcome: Outcome::Asked { .. }, .. } => {}
                 Event::Finished { .. } => outages = 0,
-                Event::Halted { .. } => return Err("an agent begins at the end".to_owned()),
+                Event::Halted(_) => return Err("an agent begins at the end".to_owned()),
                 _ => {}
             }
         }

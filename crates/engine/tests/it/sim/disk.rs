@@ -201,7 +201,8 @@ impl Disk {
                 self.is_closed = true;
                 self.commit()
             }
-            Effect::Freeze
+            Effect::CheckCompletePlans
+            | Effect::Freeze
             | Effect::Checkpoint { .. }
             | Effect::NoteStatus { .. }
             | Effect::PrepareParallel { .. }

@@ -380,7 +380,7 @@ impl Sim {
         }
         // A phase that was resumed may have a question before its next attempt starts.
         let is_asked = track.spec.done && track.status == Status::Parked;
-        let cancelled = track.halt == Some(HaltReason::Cancelled) && !is_asked;
+        let cancelled = track.halt_reason() == Some(HaltReason::Cancelled) && !is_asked;
         if cancelled && matches!(track.status, Status::Complete | Status::Parked | Status::Failed) {
             return Err(format!(
                 "phase {phase} was cancelled and is {:?}: {}",

@@ -101,7 +101,7 @@ impl Sim {
         let command = match self.rng.below(4) {
             0 | 1 => Command::Pause { phase },
             2 => Command::Resume { phase },
-            _ => Command::Cancel { phase: Some(number) },
+            _ => Command::Cancel { phase: Some(number), now: self.rng.below(2) == 0 },
         };
         let undo = Command::Resume { phase: Some(number) };
         self.command(command);

@@ -8,7 +8,7 @@ use std::path::Path;
 use mow_core::phase::PhaseNumber;
 use mow_host::git::Git;
 use mow_host::life_lock;
-use mow_store::claims::{self, Claim, ClaimOutcome, Claims};
+use mow_store::claims::{self, Claim, ClaimOutcome};
 use mow_store::compat::state::verification::{self, VerificationResult};
 use mow_store::run_files::RunDir;
 use mow_store::state::assignments::{self, Assignment};
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::caller;
 use crate::context::{Context, now, today};
 use crate::failure::Failure;
-use crate::output::{Output, notice, warn};
+use crate::output::{Output, notice};
 use crate::planning_commit::lock_commits;
 use crate::runs::{has_live_lead, notice_live_run};
 use crate::worktrees::claims::{

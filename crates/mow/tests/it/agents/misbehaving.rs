@@ -181,7 +181,7 @@ fn an_agent_that_asks_after_its_phase_was_cancelled() {
         let lead = project.start(&ALL);
         let begun = project.root().join(".worktrees/p01/crop-1");
         project.wait_for("the agent is at work", || begun.exists().then_some(()));
-        project.exits_with(&["cancel", "1", "--yes"], 0);
+        project.exits_with(&["cancel", "1", "--now"], 0);
         let (_, output) = lead.end();
         assert!(output.contains("phase 1 is cancelled"), "{protocol}: {output}");
         assert!(!output.contains("reboot"), "{protocol}: {output}");

@@ -55,12 +55,12 @@ fn a_retried_check_does_not_see_files_of_the_killed_one() {
 }
 
 #[test]
-fn two_failures_open_the_circuit_breaker_and_the_next_run_tries_again() {
+fn two_failures_open_the_circuit_breaker_until_a_person_decides() {
     let fails = "meet drought\ntest -e ../../rain";
     let phases = [
         one_task_phase("1", &[], fails),
         one_task_phase("2", &[], fails),
-        one_task_phase("3", &[], "meet 3"),
+        phase("3", &[]).with(plan(vec![task("meet 3\necho 1 > crop-3"), task("echo 2 >> crop-3")])),
     ];
     let project = project(&[&phases[..], &[one_task_phase("4", &["3"], "")]].concat());
     let lead = project.start(&ALL);
@@ -75,7 +75,23 @@ fn two_failures_open_the_circuit_breaker_and_the_next_run_tries_again() {
             && !output.contains("phase 4 starts"),
         "{output}"
     );
+    let asked = project.events().into_iter().find(|event| event["item"]["kind"] == "breaker");
+    let item = asked.expect("a person is asked")["item"]["id"].to_string();
+    let continues = format!("`mow answer {item} continue`");
+    assert!(output.contains(&continues), "{output}");
+    let checkpoint = ".worktrees/p03/.planning/phases/03-field-3/03-CHECKPOINT.md";
+    let text = project.text(checkpoint);
+    assert!(
+        text.contains("circuit_breaker_hit: true") && text.contains("status: paused"),
+        "{text}"
+    );
+    assert!(text.contains("the circuit breaker opened: 2 phases failed"), "{text}");
     project.write("rain", "");
+    let refused = project.exits_with(&ALL, 1);
+    assert!(refused.contains("the circuit breaker is open: 2 phases failed"), "{refused}");
+    assert!(refused.contains(&continues), "{refused}");
+    assert!(!refused.contains("(attempt 2)"), "{refused}");
+    project.exits_with(&["answer", &item, "continue"], 0);
     project.run_all();
     project.assert_consistent();
     assert_eq!(project.trailers("Mow-Plan").len(), 4);

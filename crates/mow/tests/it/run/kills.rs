@@ -200,12 +200,13 @@ fn kill_until_complete(seed: u64, ignore: &str, undisturbed: &PlannedProject) {
             lead.end();
         }
     }
-    // A killed shell is a failed task. Two of them open the circuit breaker, and the same command
-    // continues the run. A check that was killed twice becomes a question.
+    // A killed shell is a failed task. Two of them open the circuit breaker, and a person lets the
+    // run continue. A check that was killed twice becomes a question.
     let is_complete = (0..10).any(|_| {
         let is_complete = project.run(&ALL).status.success();
         for event in project.events().iter().filter(|event| event["event"] == "asked") {
-            drop(project.run(&["answer", &event["item"]["id"].to_string(), "retry"]));
+            let answer = if event["item"]["kind"] == "breaker" { "continue" } else { "retry" };
+            drop(project.run(&["answer", &event["item"]["id"].to_string(), answer]));
         }
         is_complete
     });

@@ -137,7 +137,7 @@ fn cancel(runner: &SceneRunner) {
     let adopted =
         || project.events().iter().filter(|event| event["event"] == "taken_up").count() > 1;
     let lead = runner.start_lead_until(&ALL, adopted);
-    runner.run_as_person(&["cancel", "1"]);
+    runner.run_as_person(&["cancel", "1", "--now"]);
     runner.finish_lead(lead, &ALL, 5);
     project.release_point("1");
     answer_all(runner);
