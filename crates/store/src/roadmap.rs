@@ -14,10 +14,12 @@ pub(crate) mod phase_groups;
 pub(crate) mod phase_label;
 mod phase_name;
 pub(crate) mod phase_section;
+mod withdrawn;
 
 use mow_core::roadmap::RoadmapPhase;
 
 pub use details::{PhaseDescription, PhaseLookup, describe_phase, next_phase};
+pub use withdrawn::{Withdrawal, WithdrawalKind};
 
 use crate::text::Text;
 
@@ -39,6 +41,10 @@ pub struct RoadmapEntry {
     pub goal: Option<String>,
     /// Dependency field without markup; `None` if the phase states no dependencies.
     pub depends_text: Option<String>,
+    /// The line of the dependency field, counted from one.
+    pub depends_line: Option<usize>,
+    /// Why the phase must not start; `None` for a phase that is done, and for ordinary phases.
+    pub withdrawn: Option<Withdrawal>,
     /// Ids in the requirements field.
     pub requirements: Vec<String>,
     /// Whether the phase's first checkbox is ticked.

@@ -43,6 +43,8 @@ pub(crate) struct Declaration<'a> {
     pub(crate) done: Option<bool>,
     /// Whether the text starts in bold, as in the summary list of a roadmap.
     pub(crate) bold: bool,
+    /// Raw text of the status column.
+    pub(crate) status: Option<&'a str>,
     /// Text of the dependency column.
     pub(crate) depends: Option<Cow<'a, str>>,
     /// Text of the milestone column.
@@ -131,6 +133,7 @@ fn from_heading<'a>(text: &'a Text<'_>, heading: &Heading) -> Option<Declaration
         done: completion_words::parse_marks(content),
         bold: false,
         words: OnceLock::new(),
+        status: None,
         depends: None,
         milestone: None,
         number: label.number,
@@ -152,6 +155,7 @@ fn from_item<'a>(text: &'a Text<'_>, line: usize, item: &ListItem) -> Option<Dec
         done: item.done().or_else(|| completion_words::parse_marks(content)),
         bold: content.starts_with("**"),
         words: OnceLock::new(),
+        status: None,
         depends: None,
         milestone: None,
         number: label.number,
@@ -262,6 +266,7 @@ fn from_row<'a>(
         done,
         bold: false,
         words: OnceLock::new(),
+        status: columns.status.map(|status| row.raw_cell(text, status)),
         depends: cell(columns.depends).map(unmarked),
         milestone: cell(columns.milestone),
         number,

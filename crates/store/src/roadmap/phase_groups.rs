@@ -12,6 +12,7 @@ use mow_core::roadmap::{Completion, DeclarationKinds, RoadmapPhase};
 
 use super::declarations::{Declaration, DeclarationKind, Outline};
 use super::phase_section::PhaseSection;
+use super::withdrawn::WithdrawalIndex;
 use super::{RoadmapEntry, completion_words};
 use crate::text::heading::Heading;
 
@@ -201,6 +202,10 @@ impl<'a> MilestoneIndex<'a> {
         Self { outline, changes }
     }
 
+    pub(crate) fn outline(&self) -> &'a Outline<'a> {
+        self.outline
+    }
+
     pub(crate) fn at(&self, line: usize) -> Option<usize> {
         let block = self.outline.collapsed_at(line).map(|block| block.first_line);
         block.or_else(|| {
@@ -224,7 +229,6 @@ pub(crate) fn roadmap_entries(
     milestones: &MilestoneIndex<'_>,
     groups: &[PhaseGroup],
 ) -> Vec<RoadmapEntry> {
-    let outline = milestones.outline;
     let home = |group: &PhaseGroup| (group.block, milestones.at(group.best().line));
     let mut block_phases: BTreeMap<usize, Vec<PhaseNumber>> = BTreeMap::new();
     let mut peers: BTreeMap<_, Vec<PhaseNumber>> = BTreeMap::new();
@@ -232,10 +236,11 @@ pub(crate) fn roadmap_entries(
         block_phases.entry(group.block).or_default().push(group.number);
         peers.entry(home(group)).or_default().push(group.number);
     }
+    let withdrawals = WithdrawalIndex::new(milestones);
     let make = |group: &PhaseGroup| {
         let (block_phases, peers) = (&block_phases[&group.block], &peers[&home(group)]);
         entry(
-            outline,
+            &withdrawals,
             group,
             DependencyContext { phase: &group.number, block_phases, milestone_phases: peers },
         )
@@ -243,18 +248,23 @@ pub(crate) fn roadmap_entries(
     groups.iter().map(make).collect()
 }
 
-fn entry(outline: &Outline<'_>, group: &PhaseGroup, around: DependencyContext<'_>) -> RoadmapEntry {
+fn entry(
+    withdrawals: &WithdrawalIndex<'_>,
+    group: &PhaseGroup,
+    around: DependencyContext<'_>,
+) -> RoadmapEntry {
+    let outline = withdrawals.outline();
     let best = group.best();
     let sections: Vec<_> = group
         .of_kind(DeclarationKind::Heading)
         .map(|declaration| PhaseSection::new(outline, declaration.line))
         .collect();
-    let stated = sections.iter().find_map(PhaseSection::depends).or_else(|| {
-        group
-            .declarations
-            .iter()
-            .find_map(|declaration| Some(declaration.depends.as_ref()?.to_string()))
-    });
+    let of_column = |declaration: &Declaration<'_>| {
+        Some((declaration.depends.as_ref()?.to_string(), declaration.line))
+    };
+    let stated = sections.iter().find_map(|section| section.depends().zip(section.depends_line()));
+    let stated = stated.or_else(|| group.declarations.iter().find_map(of_column));
+    let (stated, depends_line) = stated.unzip();
     let numbers = |text: &String| depends_on::parse(text, around);
     let parallel = sections.iter().find_map(PhaseSection::parallel);
     let has = |kind| group.of_kind(kind).next().is_some();
@@ -278,6 +288,8 @@ fn entry(outline: &Outline<'_>, group: &PhaseGroup, around: DependencyContext<'_
         block: group.block,
         line: best.line + 1,
     };
+    let is_open = !phase.completion.done;
+    let withdrawn = if is_open { withdrawals.of_phase(group, &sections) } else { None };
     let goal = sections.iter().find_map(PhaseSection::goal);
     let ticked = group.of_kind(DeclarationKind::Checklist).find_map(|declaration| declaration.done);
     let listed = group.of_kind(DeclarationKind::Checklist).any(|declaration| declaration.bold);
@@ -287,6 +299,8 @@ fn entry(outline: &Outline<'_>, group: &PhaseGroup, around: DependencyContext<'_
         phase,
         goal,
         depends_text: stated,
+        depends_line: depends_line.map(|line| line + 1),
+        withdrawn,
         requirements,
         ticked: ticked == Some(true),
         lacks_details,

@@ -19,6 +19,12 @@ const REMARKS: &[&str] = &[
     "planned",
     "skipped",
     "removed",
+    "superseded",
+    "cancelled",
+    "canceled",
+    "descoped",
+    "dropped",
+    "postponed",
     "pending",
 ];
 

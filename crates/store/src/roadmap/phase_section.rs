@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::declarations::Outline;
-use super::{completion_words, phase_label};
+use super::{completion_words, phase_label, withdrawn};
 use crate::requirements::parse_ids;
 use crate::text::field::{Field, field_at, name_is_one_of};
 use crate::text::heading::{Heading, heading_at};
@@ -100,6 +100,23 @@ impl<'a> PhaseSection<'a> {
         completion_words::parse_status(
             self.outline.text.slice(self.field(STATUS_FIELDS)?.value.clone()),
         )
+    }
+
+    /// Returns the index of the line that withdraws the phase: the status field, or a first line such
+    /// as `**DEFERRED** to v2`.
+    pub(crate) fn withdrawn_line(&self) -> Option<usize> {
+        let text = self.outline.text;
+        let says = |line: &str| withdrawn::is_remark(&strip_markup(line));
+        if let Some(field) = self.field(STATUS_FIELDS) {
+            return says(text.slice(field.value.clone())).then_some(field.line);
+        }
+        let first = self.lines.clone().find(|line| !text.line(*line).trim().is_empty())?;
+        (item_at(text, first).is_none() && says(text.line(first))).then_some(first)
+    }
+
+    /// Returns the index of the line with the dependency field.
+    pub(crate) fn depends_line(&self) -> Option<usize> {
+        self.field(DEPENDS_FIELDS).map(|field| field.line)
     }
 
     /// Returns whether all plan checkboxes are ticked; `None` if there are none.
