@@ -73,8 +73,27 @@ pub fn states_no_dependency(text: &str) -> bool {
     phrases::says_nothing(&outer)
         || phrases::says_all_previous(&outer)
         || phrases::before_soft_word(&unified).is_some()
-        // A number that `parse` rejected is a version, the phase itself, or a remark.
-        || unified.contains(|c: char| c.is_ascii_digit())
+        // `v1.0 complete` names an earlier milestone.
+        || phrases::names_milestone(&outer)
+}
+
+/// Returns all phases that a text names as hard dependencies, whether they exist or not, with the
+/// ends of ranges, and with the phase itself.
+///
+/// [`parse`] leaves out what cannot be a dependency; this function is for finding mistakes.
+pub fn named_phases(text: &str, block_phases: &[PhaseNumber]) -> Vec<PhaseNumber> {
+    let unified = to_ascii_punctuation(text);
+    let mut known = block_phases.to_vec();
+    known.extend(numbers::written(&unified));
+    let nobody = PhaseNumber::whole(u32::MAX);
+    parse(text, DependencyContext { phase: &nobody, block_phases: &known, milestone_phases: &[] })
+}
+
+/// Returns whether a text has a placeholder in the place of a phase: `Phase 3, TBD`, `Phase X`.
+pub fn has_placeholder(text: &str) -> bool {
+    let unified = to_ascii_punctuation(text);
+    let (outer, _) = split_parentheses(&unified);
+    phrases::has_placeholder(&outer)
 }
 
 /// Replaces full-width punctuation by its ASCII equivalent.

@@ -74,6 +74,10 @@ pub struct Settings {
     /// The most that the run may use.
     #[serde(default, skip_serializing_if = "Budget::is_none")]
     pub budget: Budget,
+    /// Unfinished phases of the run that the person did not name this time: none of them is started
+    /// or merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<PhaseNumber>,
 }
 
 fn max_agents() -> usize {
@@ -92,6 +96,7 @@ impl Default for Settings {
             force: false,
             lookahead: Lookahead::default(),
             budget: Budget::default(),
+            left_out: Vec::new(),
         }
     }
 }
@@ -259,6 +264,21 @@ impl Lead {
         self.index.over_count == self.phases.len()
     }
 
+    /// Returns the phases that hold a slot, without those that were left out this time.
+    pub fn live_in_scope(&self) -> impl Iterator<Item = &PhaseState> {
+        self.live().filter(|state| !state.is_left_out())
+    }
+
+    /// Returns whether all phases that the person named are merged or cancelled, while other phases
+    /// of the run were left out.
+    pub fn is_named_work_over(&self) -> bool {
+        if self.settings.left_out.is_empty() {
+            return false;
+        }
+        let mut named = self.phases.values().filter(|state| !state.is_left_out()).peekable();
+        named.peek().is_some() && named.all(|state| state.status.is_over())
+    }
+
     /// Compares the derived lists with lists that are computed anew. For tests.
     #[doc(hidden)]
     pub fn check_indices(&self) -> Result<(), String> {
@@ -271,7 +291,7 @@ impl Lead {
             return RunStatus::Done;
         }
         // A person has to decide about a stuck worker, so it does not count as activity.
-        let is_active = self.index.live.iter().any(|phase| !self.is_stuck(*phase));
+        let is_active = self.live_in_scope().any(|phase| !self.is_stuck(phase.spec.number));
         if is_active || !self.effects.open.is_empty() || schedule::has_next(self) {
             return RunStatus::Moving;
         }
@@ -279,8 +299,13 @@ impl Lead {
             return RunStatus::Done;
         }
         let is_failure = |kind| matches!(kind, QuestionKind::Failed | QuestionKind::Breaker);
-        let asks = self.inbox.open().any(|item| !is_failure(item.ask.kind));
-        let failed = self.phases.values().any(|state| state.status == Status::Failed);
+        let in_scope = |item: &&InboxItem| {
+            let state = item.phase.and_then(|phase| self.phases.get(&phase));
+            !state.is_some_and(PhaseState::is_left_out)
+        };
+        let asks = self.inbox.open().filter(in_scope).any(|item| !is_failure(item.ask.kind));
+        let is_failed = |state: &PhaseState| state.status == Status::Failed && !state.is_left_out();
+        let failed = self.phases.values().any(is_failed);
         if (failed || self.starts.breaker_open) && !asks {
             RunStatus::Failed
         } else {

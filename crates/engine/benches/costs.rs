@@ -211,6 +211,7 @@ fn spec(n: u32) -> PhaseSpec {
         done: false,
         touches: None,
         ahead: Vec::new(),
+        held: None,
     }
 }
 

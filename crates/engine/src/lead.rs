@@ -18,6 +18,7 @@ mod merge_check;
 mod merge_preview;
 mod notify;
 mod phase_row;
+mod phase_scope;
 mod phase_selection;
 mod projection;
 mod projection_writer;
@@ -125,7 +126,9 @@ impl LeadSession {
             let (target, tip) = resolve_target(&project, &git, options.target.as_deref())?;
             begin.push(Input::Begin { run, target, tip });
         }
-        let settings = Settings { force: options.force, ..settings(&config, options.max_workers) };
+        let left_out = options.selection.left_out(&lead);
+        let settings = settings(&config, options.max_workers);
+        let settings = Settings { force: options.force, left_out, ..settings };
         begin.push(Input::LeadStarted { settings });
         clear_auto_advance(&project, &config)?;
         failpoint::reach("lead.opened");

@@ -4,6 +4,8 @@
 //! directory is in a milestone's archive. This module writes nothing and opens no file except
 //! ROADMAP.md.
 
+mod dependency_problems;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -13,7 +15,9 @@ use mow_core::slug::slug;
 
 use crate::disk::{self, DiskError};
 use crate::phase_dirs::{self, DiskStatus, FileCounts, PhaseFileCounts};
-use crate::roadmap::{self, MilestoneHeading, RoadmapEntry};
+use crate::roadmap::{self, MilestoneHeading, RoadmapEntry, Withdrawal};
+
+pub use dependency_problems::{DependencyCause, DependencyProblem};
 
 /// All phases of a project's roadmap, with the state of their directories.
 #[derive(Debug)]
@@ -48,6 +52,11 @@ impl ProjectPhase {
         self.disk_status() == DiskStatus::Complete
             || self.entry.phase.completion.done
             || self.is_archived
+    }
+
+    /// Returns why the phase must not start; `None` for an ordinary phase and for one that is done.
+    pub fn withdrawal(&self) -> Option<&Withdrawal> {
+        self.entry.withdrawn.as_ref().filter(|_| !self.is_done())
     }
 }
 

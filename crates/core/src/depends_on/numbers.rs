@@ -43,6 +43,25 @@ pub(super) fn collect_named(
     }
 }
 
+/// Returns all numbers that a text contains at the starts of words.
+///
+/// `48h` looks like a number with a letter suffix, so such a number counts only after "phase".
+pub(super) fn written(text: &str) -> Vec<PhaseNumber> {
+    let mut numbers = Vec::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let at_word = !before.is_alphanumeric() && before != '.';
+        if at_word && c.is_ascii_digit() {
+            let number = PhaseNumber::parse_prefix(&text[at..]).map(|(number, _)| number);
+            numbers.extend(number.filter(|number| !number.ends_in_letter()));
+        } else if at_word && let Some(after) = strip_phase_word(&text[at..]) {
+            numbers.extend(PhaseNumber::parse_prefix(after).map(|(number, _)| number));
+        }
+        before = c;
+    }
+    numbers
+}
+
 /// A part of a dependency text between two separators.
 struct Clause<'a> {
     text: &'a str,

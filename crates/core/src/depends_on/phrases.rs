@@ -115,6 +115,37 @@ pub(super) fn says_all_previous(text: &str) -> bool {
     before.iter().any(|word| text.contains(word)) || phases == "all phases"
 }
 
+/// Returns whether a text names a milestone: `v1.0 complete`, `Milestone 2`.
+pub(super) fn names_milestone(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_version = |word: &str| {
+        let digits = word.strip_prefix('v');
+        digits.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let words: Vec<_> = lower.split(|c: char| !(c.is_alphanumeric() || c == '.')).collect();
+    let starts_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let mut pairs = words.windows(2);
+    words.iter().any(|word| is_version(word))
+        || pairs.any(|pair| pair[0] == "milestone" && starts_number(&pair[1]))
+}
+
+/// Words that somebody writes who does not know the phase yet.
+const PLACEHOLDERS: &[&str] = &[
+    "tbd", "tba", "todo", "tbc", "unknown", "unclear", "?", "??", "???", "n", "x", "y", "xx", "nn",
+];
+
+/// Returns whether a part of a list is a placeholder.
+pub(super) fn has_placeholder(text: &str) -> bool {
+    let lower = text.to_lowercase().replace(" and ", ",").replace(" und ", ",");
+    lower.split([',', ';', '+', '&']).any(|part| {
+        let part = part.trim().trim_matches(['*', '_', '`', '"', '.']);
+        let word = PHASE_WORDS.iter().find_map(|word| part.strip_prefix(word)).unwrap_or(part);
+        let word = word.trim_matches([' ', '#', '<', '>', '{', '}']);
+        // A single letter is a placeholder only after the word "phase".
+        PLACEHOLDERS.contains(&word) && (word.len() > 2 || word.starts_with('?') || part != word)
+    })
+}
+
 /// Returns the text after "depends on" in a remark, unless it is negated.
 pub(super) fn after_depends_on(remark: &str) -> Option<&str> {
     let lower = remark.to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! One line for each way of writing dependencies.
 
-use super::{DependencyContext, parse, states_no_dependency};
+use super::{DependencyContext, has_placeholder, named_phases, parse, states_no_dependency};
 use crate::phase::PhaseNumber;
 
 /// Parses the field of phase 9 in a roadmap of phases 1 to 12, 2.1, 3.1c and 36a.
@@ -62,9 +62,43 @@ fn d19_text_without_a_phase_number_differs_from_none() {
     for text in ["None", "Nothing (first phase)", "-", "all previous phases", "v1.0 shipped", ""] {
         assert!(states_no_dependency(text), "{text:?}");
     }
-    for text in ["the login work", "Auth (see above)", "TBD", "后端"] {
+    for text in
+        ["the login work", "Auth (see above)", "TBD", "后端", "Phaze 3", "login, part 2", "Phase 9"]
+    {
         assert!(!states_no_dependency(text), "{text:?}");
         check(text, "");
+    }
+}
+
+#[test]
+fn all_named_phases_are_found_whether_they_exist_or_not() {
+    let existing: Vec<_> = (1..=12).map(PhaseNumber::whole).collect();
+    for (text, expected) in [
+        ("Phase 3, Phase 77", "3 77"),
+        ("Phases 11-14", "11 12 14"),
+        ("Phases 20-22", "20 22"),
+        ("Phase 9", "9"),
+        ("Phase 3b", "3b"),
+        ("Phase 3 and 48h of soak", "3"),
+        ("Nothing", ""),
+        ("All previous phases", ""),
+        ("v1.2 shipped", ""),
+    ] {
+        let found = named_phases(text, &existing);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found.join(" "), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn placeholders_are_recognised() {
+    for text in ["Phase 3, TBD", "TBD", "Phase X", "Phases 2 and ?", "Phase ?", "unknown"] {
+        assert!(has_placeholder(text), "{text:?}");
+    }
+    for text in
+        ["Phase 3", "None", "Phase 3 (TBD)", "Phase 3 and its tests", "n/a", "Phase 3, x-ray"]
+    {
+        assert!(!has_placeholder(text), "{text:?}");
     }
 }
 

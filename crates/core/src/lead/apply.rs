@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::index::{kill_time, rebuild, set_status, update_memberships};
 use super::lookahead;
-use super::{Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, PlanTime, Reason, Status};
+use super::{
+    Command, Effect, Event, Hold, Lead, Outcome, PhaseSpec, PhaseState, PlanTime, Reason, Status,
+};
 use crate::inbox::InboxItem;
 use crate::money::{AgentSpending, Spending};
 use crate::phase::PhaseNumber;
@@ -47,6 +49,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
             lead.settings.clone_from(settings);
             lead.starts.hold = Hold::None;
             lead.starts.workers_raised = false;
+            leave_out(lead);
         }
         Event::RoadmapRead { scope, phases } => {
             lead.scope = *scope;
@@ -94,7 +97,16 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         Event::Asked { item } => put_question(lead, item),
         Event::Answered { item, text } => answer_question(lead, *item, text),
         Event::Withdrawn { item } => withdraw_question(lead, *item),
-        Event::Commanded { seq, .. } => lead.commands_through = Some(*seq),
+        Event::Commanded { seq, command, .. } => {
+            lead.commands_through = Some(*seq);
+            // A person who resumes a phase names it.
+            if let Command::Resume { phase: Some(phase) } = command
+                && lead.settings.left_out.contains(phase)
+            {
+                lead.settings.left_out.retain(|other| other != phase);
+                leave_out(lead);
+            }
+        }
         Event::WorkersSet { max } => {
             lead.starts.workers_raised |= *max > lead.settings.max_workers;
             lead.settings.max_workers = *max;
@@ -104,6 +116,20 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         }
         Event::Held { hold } => lead.starts.hold = *hold,
         Event::Closed { .. } => lead.closed = true,
+    }
+}
+
+/// Marks the phases that stay as they are, and computes the derived lists anew if that changes any.
+fn leave_out(lead: &mut Lead) {
+    let left_out = &lead.settings.left_out;
+    let mut changed = false;
+    for (number, state) in &mut lead.phases {
+        let is_left_out = left_out.contains(number);
+        changed |= state.left_out != is_left_out;
+        state.left_out = is_left_out;
+    }
+    if changed {
+        rebuild(lead);
     }
 }
 
@@ -313,6 +339,7 @@ fn read_roadmap(lead: &mut Lead, specs: &[PhaseSpec], at: u64) {
     for spec in specs {
         let fresh = || PhaseState {
             spec: spec.clone(),
+            left_out: lead.settings.left_out.contains(&spec.number),
             status: Status::Waiting,
             why: Reason::Chosen,
             since: at,

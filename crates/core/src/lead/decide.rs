@@ -347,6 +347,9 @@ impl<'a> DecisionBuilder<'a> {
         let phase = state.spec.number;
         match (outcome, state.halt_reason()) {
             (Outcome::Prepared { .. }, Some(how)) => self.stop_as_told(phase, how),
+            (Outcome::Prepared { .. }, None) if state.is_left_out() => {
+                self.move_to(phase, Status::Waiting, Reason::Chosen);
+            }
             (Outcome::Prepared { base }, None) => {
                 self.move_to(phase, Status::Starting, Reason::WorktreeReady);
                 let brief = self.brief(state, base);

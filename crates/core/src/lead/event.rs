@@ -28,6 +28,9 @@ pub struct PhaseSpec {
     /// The normalised paths that the plans name; `None` while the phase has no plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<String>>,
+    /// Why the phase must not start, whatever it depends on, as a sentence; `None` if it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// The stages before execute that still have work to do, and that a look-ahead could do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<Stage>,

@@ -44,6 +44,7 @@ pub(super) fn rebuild(lead: &mut Lead) {
     };
     lead.index.over_count = lead.phases.values().filter(|state| state.status.is_over()).count();
     let complete = of_status(Status::Complete).into_iter();
+    let complete = complete.filter(|number| !lead.phases[number].is_left_out());
     lead.index.to_merge = complete.map(|number| (lead.phases[&number].wave, number)).collect();
     let dues = numbers.iter().filter_map(|number| Some((kill_time(lead, *number)?, *number)));
     lead.index.kill_times = dues.collect();
@@ -60,7 +61,8 @@ pub(super) fn rebuild(lead: &mut Lead) {
     lead.index.unblocked = unblocked.map(|state| state.spec.number).collect();
     let pending = lead.phases.values().filter(|state| lookahead::is_pending(state));
     lead.index.lookahead_waiting = pending.map(|state| state.spec.number).collect();
-    let halted: Vec<_> = numbers.iter().filter(|n| lead.phases[n].status.is_halted()).collect();
+    let is_halted = |state: &PhaseState| state.status.is_halted() || state.is_held();
+    let halted: Vec<_> = numbers.iter().filter(|number| is_halted(&lead.phases[number])).collect();
     for number in halted {
         propagate_halt(lead, *number, true);
     }
@@ -184,12 +186,12 @@ pub(super) fn check_indices(lead: &Lead) -> Result<(), String> {
 }
 
 fn is_ready(state: &PhaseState) -> bool {
-    state.status == Status::Waiting && state.unmet_dependencies == 0
+    state.status == Status::Waiting && state.unmet_dependencies == 0 && !state.is_held()
 }
 
 /// Returns whether no dependency keeps a phase from starting that has something left to do.
 fn is_unblocked(state: &PhaseState) -> bool {
-    state.unmet_dependencies == 0 && !state.status.is_over()
+    state.unmet_dependencies == 0 && !state.status.is_over() && !state.is_held()
 }
 
 /// Returns how many agents the worker of a phase may run; `None` if the phase holds no slot.
@@ -230,6 +232,7 @@ pub(super) fn update_memberships(lead: &mut Lead, number: PhaseNumber) {
 /// Returns whether the wave of a phase may close: the phase is complete or cannot continue.
 fn no_longer_blocks_wave(state: &PhaseState) -> bool {
     match state.status {
+        _ if state.is_held() => true,
         Status::Complete | Status::Merging | Status::Merged => true,
         Status::Waiting => state.halted_dependencies > 0,
         status => status.is_halted(),
@@ -238,7 +241,8 @@ fn no_longer_blocks_wave(state: &PhaseState) -> bool {
 
 /// Returns whether the dependents of a phase wait for something that only a person can move.
 fn blocks_dependents(state: &PhaseState) -> bool {
-    state.status.is_halted() || (state.status == Status::Waiting && state.halted_dependencies > 0)
+    let waits = state.status == Status::Waiting && state.halted_dependencies > 0;
+    state.status.is_halted() || waits || state.is_held()
 }
 
 pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
@@ -247,10 +251,11 @@ pub(super) fn set_status(lead: &mut Lead, number: PhaseNumber, to: Status) {
         (state.status, blocks_dependents(state), no_longer_blocks_wave(state));
     state.status = to;
     let (is_halting, wave) = (blocks_dependents(state), state.wave);
+    let may_merge = to == Status::Complete && !state.is_left_out();
     update_memberships(lead, number);
     set_membership(&mut lead.index.live, number, to.holds_slot());
     set_worker_number(lead, number);
-    set_membership(&mut lead.index.to_merge, (wave, number), to == Status::Complete);
+    set_membership(&mut lead.index.to_merge, (wave, number), may_merge);
     recount_wave(lead, number, was_settled);
     if to == Status::Failed && from != Status::Failed {
         lead.starts.failures += 1;

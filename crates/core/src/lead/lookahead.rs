@@ -17,7 +17,8 @@ const LOOKED_AT_MAX: usize = 64;
 pub(super) fn is_candidate(state: &PhaseState) -> bool {
     let waits = state.status == Status::Waiting
         && state.unmet_dependencies > 0
-        && state.halted_dependencies == 0;
+        && state.halted_dependencies == 0
+        && !state.is_held();
     waits && !state.lookahead_dropped && !state.spec.ahead.is_empty()
 }
 

@@ -54,7 +54,8 @@ impl PhaseState {
         let has_begun = self.status.holds_slot() && self.through.is_none()
             || matches!(self.status, Status::Complete | Status::Merging);
         match self.files() {
-            _ if !has_begun => &[],
+            // Old work that stays as it is must not keep the named phases from starting.
+            _ if !has_begun || self.is_left_out() => &[],
             Some(files) => files,
             None => &self.reserved_files,
         }

@@ -28,6 +28,7 @@ impl DecisionBuilder<'_> {
             self.events.push(Event::Observed { phases: new.into_iter().cloned().collect() });
         }
         for spec in phases {
+            self.announce_hold(spec);
             match lead.phases.get(&spec.number) {
                 None if spec.done => self.count_as_merged(spec.number),
                 Some(state) if spec.done => self.ask_whether_done(state),
@@ -50,6 +51,16 @@ impl DecisionBuilder<'_> {
         }
     }
 
+    /// Tells people that an edit of the roadmap keeps a phase from starting.
+    fn announce_hold(&mut self, spec: &PhaseSpec) {
+        let Some(why) = spec.held.as_ref().filter(|_| !self.lead.phases.is_empty()) else { return };
+        let known = self.lead.phases.get(&spec.number);
+        if known.is_none_or(|state| state.spec.held.is_none()) {
+            let text = format!("phase {} does not start: {why}", spec.number);
+            self.events.push(Event::Announced { text });
+        }
+    }
+
     /// Counts a phase as merged that was done before it became part of the run.
     fn count_as_merged(&mut self, phase: PhaseNumber) {
         let (to, why) = (Status::Merged, Reason::MarkedDone);
@@ -61,7 +72,8 @@ impl DecisionBuilder<'_> {
     /// A person may have marked it, or an agent that writes outside its worktree. Without the question,
     /// other phases would build on work that nobody did.
     pub(super) fn ask_whether_done(&mut self, state: &PhaseState) {
-        if state.status != Status::Waiting || !self.lead.was_never_asked(state) {
+        let is_waiting = state.status == Status::Waiting && !state.is_left_out();
+        if !is_waiting || !self.lead.was_never_asked(state) {
             return;
         }
         let (phase, key) = (state.spec.number, done_question_key(state));

@@ -104,7 +104,10 @@ pub(super) fn next_to_start(lead: &Lead) -> Vec<PhaseNumber> {
         lead.index.live.iter().filter_map(|number| lead.index.dependents.get(number)).flatten();
     let is_near = |number: &&PhaseNumber| {
         let state = &lead.phases[*number];
-        state.status == Status::Waiting && state.started.is_none() && state.halted_dependencies == 0
+        state.status == Status::Waiting
+            && state.started.is_none()
+            && state.halted_dependencies == 0
+            && !state.is_held()
     };
     let mut soon: Vec<_> = dependents.filter(is_near).copied().collect();
     soon.sort_unstable();
@@ -149,7 +152,7 @@ fn next(lead: &Lead, now: u64) -> Option<ScheduledStep> {
 
 /// Returns whether only the commit of the planning files is left.
 fn can_close_run(lead: &Lead) -> bool {
-    lead.is_over() && !lead.target.is_closed
+    !lead.target.is_closed && (lead.is_over() || lead.is_named_work_over())
 }
 
 /// Returns when to fast-forward the user's branch; `None` when it is up to date.
@@ -185,7 +188,7 @@ fn has_free_slot(lead: &Lead) -> bool {
     // Running workers keep the agents that they were given when there were fewer slots.
     let has_agent = lead.agents_taken() < max_agents
         || lead.starts.workers_raised && lead.index.live.len() < max_agents;
-    let has_slot = has_agent && lead.index.live.len() < lead.settings.max_workers.max(1);
+    let has_slot = has_agent && lead.live_in_scope().count() < lead.settings.max_workers.max(1);
     has_slot && lead.starts.is_open()
 }
 

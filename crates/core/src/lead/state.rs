@@ -19,6 +19,8 @@ use crate::stage::Stage;
 pub struct PhaseState {
     /// The phase as roadmap and planning files describe it.
     pub spec: PhaseSpec,
+    /// Whether the person did not name the phase when the lead was started.
+    pub(super) left_out: bool,
     /// The current status.
     pub status: Status,
     /// The reason for the status.
@@ -106,6 +108,16 @@ impl PhaseState {
     /// Returns the reason why the worker must stop early; `None` when it need not.
     pub fn halt_reason(&self) -> Option<HaltReason> {
         self.halt.as_ref().map(|order| order.how)
+    }
+
+    /// Returns whether the phase stays as it is, because the person did not name it this time.
+    pub fn is_left_out(&self) -> bool {
+        self.left_out && !self.status.is_over()
+    }
+
+    /// Returns whether the phase itself cannot start before a person does something.
+    pub(super) fn is_held(&self) -> bool {
+        self.is_left_out() || (self.status == Status::Waiting && self.spec.held.is_some())
     }
 
     /// Returns whether the phase waits for a person because its merge failed.

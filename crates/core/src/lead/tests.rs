@@ -2,6 +2,7 @@
 
 mod commands;
 mod golden;
+mod left_out;
 mod lookahead;
 mod overlap;
 mod stalls;
@@ -25,6 +26,7 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         done: false,
         touches: None,
         ahead: Vec::new(),
+        held: None,
     }
 }
 

@@ -128,6 +128,12 @@ impl Lead {
             .map(|other| format!("{} ({})", other.spec.number, other.status.name()))
             .collect();
         let workers = self.settings.max_workers;
+        if let Some(why) = &state.spec.held {
+            return why.clone();
+        }
+        if state.is_left_out() {
+            return "it stays as it is: this run was continued for other phases only".to_owned();
+        }
         if let Some(through) = state.through.filter(|_| state.looks_ahead()) {
             return format!(
                 "looks ahead through {} and waits for {}",

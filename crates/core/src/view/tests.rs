@@ -31,6 +31,7 @@ impl ViewedRun {
             done: false,
             touches: None,
             ahead: Vec::new(),
+            held: None,
         };
         let mut run = Self { lead: Lead::default(), events: Vec::new(), now: 1_000 };
         let (id, target, tip) = ("r1".to_owned(), "main".to_owned(), "c0".to_owned());

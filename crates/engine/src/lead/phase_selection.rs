@@ -21,8 +21,11 @@ use mow_store::project_phases::{self, ProjectPhase, ProjectPhases};
 use mow_store::roadmap::{self, PhaseLookup};
 use mow_store::{disk, plan};
 
+use super::phase_scope;
 use crate::EngineError;
 use crate::agent_config;
+
+pub use super::phase_scope::PhaseSelection;
 
 /// How old a file must be before its timestamps prove that it is unchanged.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
@@ -30,28 +33,19 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 /// Which phases the user wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhaseChoice {
-    /// All phases that are not done.
+    /// All phases of the current milestone that are not done.
     All,
-    /// The phases that could start now.
+    /// All phases of a milestone that are not done.
+    Milestone(String),
+    /// The phases of the current milestone that could start now.
     AllReady,
     /// The phases with these numbers.
     Named(Vec<PhaseNumber>),
 }
 
-/// The phases of a run, and what to tell the user metadata the choice.
-#[derive(Clone, Debug, Default)]
-pub struct PhaseSelection {
-    /// The phases to run, without those that are done.
-    pub phases: Vec<PhaseSpec>,
-    /// Whether phases that are added to the roadmap later join the run.
-    pub all: bool,
-    /// Selected phases that depend on phases which are neither done nor selected.
-    pub unmet: Vec<(PhaseNumber, Vec<PhaseNumber>)>,
-    /// Wanted phases that are done already.
-    pub done: Vec<PhaseNumber>,
-}
-
-/// Selects phases of a project. Fails on duplicate numbers and on dependency cycles.
+/// Selects phases of a project.
+///
+/// Fails on duplicate numbers, on dependency cycles, and if a named phase is withdrawn.
 pub fn select_phases(
     project: &Project,
     choice: &PhaseChoice,
@@ -60,38 +54,59 @@ pub fn select_phases(
         .ok_or_else(|| EngineError::refused("this project has no ROADMAP.md", "mow init"))?;
     let mut plans = PlanFileCache::default();
     let mut facts = PlanningFacts::load(project, &mut plans)?;
-    let open: Vec<_> = survey
-        .phases
-        .iter()
-        .filter(|phase| !phase.is_done() && !phase.entry.phase.number.is_backlog())
-        .collect();
+    let (milestone, elsewhere) = phase_scope::of_choice(project, &survey, choice)?;
+    let open: Vec<_> = survey.phases.iter().filter(|phase| phase_scope::is_open(phase)).collect();
     refuse_duplicate_numbers(&open)?;
-    refuse_cycles(project, &survey)?;
-    let numbers: BTreeSet<_> = open.iter().map(|phase| phase.entry.phase.number).collect();
-    let (wanted, done) = match choice {
-        PhaseChoice::All => (numbers.clone(), Vec::new()),
+    let numbers: BTreeSet<_> = open.iter().map(|phase| number_of(phase)).collect();
+    let others: BTreeSet<_> = elsewhere.iter().flat_map(|(_, phases)| phases).copied().collect();
+    let done = BTreeSet::new();
+    let (wanted, named_done) = match choice {
+        PhaseChoice::All | PhaseChoice::Milestone(_) => (&numbers - &others, Vec::new()),
         PhaseChoice::AllReady => {
-            let is_ready = |phase: &&&ProjectPhase| open_dependencies(phase, &numbers).is_empty();
-            let ready = open.iter().filter(is_ready);
-            (ready.map(|phase| phase.entry.phase.number).collect(), Vec::new())
+            let own = open.iter().filter(|phase| !others.contains(&number_of(phase)));
+            let may_start = |phase: &&&ProjectPhase| {
+                open_dependencies(phase, &numbers).is_empty()
+                    && survey.dependency_problems(&project.planning, [**phase], &done).is_empty()
+            };
+            (own.filter(may_start).map(|phase| number_of(phase)).collect(), Vec::new())
         }
-        PhaseChoice::Named(named) => split_named(&survey, &numbers, named)?,
+        PhaseChoice::Named(named) => phase_scope::split_named(&survey, &numbers, named)?,
     };
-    let chosen = open.into_iter().filter(|phase| wanted.contains(&phase.entry.phase.number));
-    let chosen: Vec<_> = chosen.collect();
-    let unmet = chosen.iter().filter_map(|phase| {
-        let outside: Vec<_> = open_dependencies(phase, &numbers)
-            .into_iter()
-            .filter(|n| !wanted.contains(n))
-            .collect();
-        (!outside.is_empty()).then_some((phase.entry.phase.number, outside))
+    refuse_cycles(project, &survey, &wanted)?;
+    let all = matches!(choice, PhaseChoice::All | PhaseChoice::Milestone(_));
+    let chosen: Vec<_> =
+        open.into_iter().filter(|phase| wanted.contains(&number_of(phase))).collect();
+    let mut problems = survey.dependency_problems(&project.planning, chosen.iter().copied(), &done);
+    let outside = chosen.iter().map(|phase| {
+        let open = open_dependencies(phase, &numbers).into_iter();
+        (*phase, open.filter(|n| !wanted.contains(n)).collect::<Vec<_>>())
     });
-    Ok(PhaseSelection {
-        unmet: unmet.collect(),
-        phases: chosen.iter().map(|phase| facts.spec(phase, &wanted)).collect(),
-        all: *choice == PhaseChoice::All,
-        done,
-    })
+    let outside: Vec<_> = outside.filter(|(_, numbers)| !numbers.is_empty()).collect();
+    let mut unmet = Vec::new();
+    for (phase, outside) in outside {
+        match all {
+            true => problems.extend(phase_scope::not_in_run(phase, &outside)),
+            false => unmet.push((number_of(phase), outside)),
+        }
+    }
+    let phases = chosen.iter().map(|phase| facts.spec(phase, &wanted)).collect();
+    let mut selection = PhaseSelection {
+        unmet,
+        phases,
+        all,
+        done: named_done,
+        milestone,
+        withdrawn: if all { phase_scope::withdrawn(&survey) } else { Vec::new() },
+        elsewhere,
+        problems,
+        forced: false,
+    };
+    selection.hold();
+    Ok(selection)
+}
+
+fn number_of(phase: &ProjectPhase) -> PhaseNumber {
+    phase.entry.phase.number
 }
 
 fn open_dependencies(phase: &ProjectPhase, open: &BTreeSet<PhaseNumber>) -> Vec<PhaseNumber> {
@@ -168,6 +183,7 @@ impl<'a> PlanningFacts<'a> {
             ahead: if depends_on.is_empty() { Vec::new() } else { self.ahead(&number, dir) },
             depends_on,
             done: false,
+            held: None,
         }
     }
 
@@ -215,22 +231,6 @@ fn touched_files(dir: &PhaseDir, cache: &mut PlanFileCache) -> Option<Vec<String
     (dir.count(PhaseFileKind::Plan) > 0).then(|| file_scope::normalized(&files))
 }
 
-/// Checks that the named phases exist; splits them into open and done ones.
-fn split_named(
-    survey: &ProjectPhases,
-    open: &BTreeSet<PhaseNumber>,
-    named: &[PhaseNumber],
-) -> Result<(BTreeSet<PhaseNumber>, Vec<PhaseNumber>), EngineError> {
-    if let Some(missing) = named.iter().find(|number| survey.by_number(number).is_none()) {
-        return Err(EngineError::refused(
-            format!("the roadmap has no phase {missing}"),
-            "mow roadmap graph",
-        ));
-    }
-    let (open, done): (Vec<_>, Vec<_>) = named.iter().partition(|number| open.contains(number));
-    Ok((open.into_iter().collect(), done))
-}
-
 fn refuse_duplicate_numbers(open: &[&ProjectPhase]) -> Result<(), EngineError> {
     let mut seen = BTreeSet::new();
     for phase in open {
@@ -245,10 +245,19 @@ fn refuse_duplicate_numbers(open: &[&ProjectPhase]) -> Result<(), EngineError> {
     Ok(())
 }
 
-fn refuse_cycles(project: &Project, survey: &ProjectPhases) -> Result<(), EngineError> {
+/// Fails if a wanted phase can never start because of a dependency cycle.
+fn refuse_cycles(
+    project: &Project,
+    survey: &ProjectPhases,
+    wanted: &BTreeSet<PhaseNumber>,
+) -> Result<(), EngineError> {
     let scheduled = survey.scheduled();
     let graph = survey.graph(&project.planning, &scheduled);
     let Err(cyclic) = graph.waves() else { return Ok(()) };
+    let is_wanted = |index: &usize| wanted.contains(&number_of(scheduled[*index]));
+    if !cyclic.stuck.iter().any(is_wanted) {
+        return Ok(());
+    }
     Err(EngineError::refused(cyclic.to_string(), "mow roadmap analyze-dag"))
 }
 
@@ -271,13 +280,7 @@ pub fn exclude_done_phases(
     let entries = roadmap::parse(&roadmap).entries;
     let done = entries.iter().filter(|entry| entry.phase.completion.done);
     let done: BTreeSet<_> = done.map(|entry| entry.phase.number).collect();
-    let (out, mut phases): (Vec<_>, Vec<_>) =
-        selection.phases.into_iter().partition(|spec| done.contains(&spec.number));
-    for spec in &mut phases {
-        spec.depends_on.retain(|number| !done.contains(number));
-    }
-    selection.phases = phases;
-    selection.done.extend(out.iter().map(|spec| spec.number));
+    selection.count_as_done(&done);
     Ok(selection)
 }
 
@@ -294,17 +297,18 @@ pub(super) fn reread(
     let survey = project_phases::load(&project.planning).map_err(|error| error.to_string())?;
     let survey = survey.ok_or("it is not there")?;
     let mut facts = PlanningFacts::load(project, plans).map_err(|error| error.sentence())?;
-    refuse_cycles(project, &survey).map_err(|error| error.sentence())?;
     let scope =
         if selection.all || lead.scope == RunScope::All { RunScope::All } else { RunScope::Named };
     let mut wanted: BTreeSet<_> = lead.phases.keys().copied().collect();
-    wanted.extend(selection.phases.iter().map(|spec| spec.number));
-    if scope == RunScope::All {
-        let open = survey.phases.iter().filter(|phase| !phase.is_done());
-        let numbers = open.map(|phase| phase.entry.phase.number);
-        let is_wanted = |n: &PhaseNumber| !n.is_backlog() && !selection.done.contains(n);
-        wanted.extend(numbers.filter(is_wanted));
+    let selected: BTreeSet<_> = selection.phases.iter().map(|spec| spec.number).collect();
+    wanted.extend(&selected);
+    if selection.all {
+        let open = phase_scope::open_in_milestones(project, &survey, &selection.milestone);
+        wanted.extend(open.difference(&selection.done.iter().copied().collect()));
     }
+    let startable: BTreeSet<_> = selected.iter().chain(&wanted).copied().collect();
+    refuse_cycles(project, &survey, &startable).map_err(|error| error.sentence())?;
+    let held = phase_scope::held(project, lead, selection, (&survey, &wanted));
     let mut specs = Vec::new();
     for number in &wanted {
         let state = lead.phases.get(number);
@@ -313,8 +317,15 @@ pub(super) fn reread(
         };
         if let Some(state) = state.filter(|state| !may_change(state)) {
             specs.push(state.spec.clone());
-        } else if let Some(phase) = survey.by_number(number) {
-            specs.push(PhaseSpec { done: phase.is_done(), ..facts.spec(phase, &wanted) });
+            continue;
+        }
+        let phase = survey.by_number(number).filter(|phase| phase.withdrawal().is_none());
+        if let Some(phase) = phase {
+            // A forced phase does not wait for phases that were not selected.
+            let is_forced = selection.forced && selected.contains(number);
+            let spec = facts.spec(phase, if is_forced { &selected } else { &wanted });
+            let held = held.get(number).cloned();
+            specs.push(PhaseSpec { done: phase.is_done(), held, ..spec });
         }
     }
     Ok((scope, specs))

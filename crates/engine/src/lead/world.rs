@@ -396,7 +396,8 @@ impl World<Lead> for LeadWorld<'_> {
             RunStatus::Waiting | RunStatus::Failed => {
                 // Workers that seemed stuck to an earlier lead get time to report activity.
                 let is_new = self.clock.now() < self.resumed_at + STUCK_GRACE_MS;
-                (self.stay || is_new && lead.live().next().is_some()) && self.interrupts == 0
+                let stays = self.stay && !lead.is_named_work_over();
+                (stays || is_new && lead.live_in_scope().next().is_some()) && self.interrupts == 0
             }
         };
         if goes_on {

@@ -5,6 +5,7 @@
 
 mod live_view;
 mod planning_files;
+mod scope;
 mod terminal_questions;
 mod waves;
 
@@ -12,9 +13,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use mow_core::inbox::QuestionKind;
-use mow_core::lead::{RunStatus, Status};
+use mow_core::lead::{Lead, RunStatus, Status};
 use mow_core::phase::PhaseNumber;
-use mow_core::view::{FastForwardRefusal, PhaseView, RunFacts, RunView};
+use mow_core::view::{FastForwardRefusal, PhaseView, RunView};
 use mow_engine::EngineError;
 use mow_engine::client::{AgentPolicy, Client, Refusal, StartRequest};
 use mow_engine::lead::{
@@ -42,9 +43,12 @@ pub(super) use self::terminal_questions::confirm;
 pub(crate) struct Args {
     /// The phases to run, such as 3 or 2.1
     phases: Vec<String>,
-    /// Run all phases that are not done
+    /// Run all phases of the current milestone that are not done
     #[arg(long, conflicts_with_all = ["phases", "all_ready"])]
     all: bool,
+    /// Run the phases of this milestone, such as v1.2; default: the current milestone
+    #[arg(long, value_name = "MILESTONE", requires = "all")]
+    milestone: Option<String>,
     /// Run only the phases that can start now
     #[arg(long, conflicts_with = "phases")]
     all_ready: bool,
@@ -74,6 +78,7 @@ impl Args {
         Self {
             phases: Vec::new(),
             all: true,
+            milestone: None,
             all_ready: false,
             force: false,
             yes: true,
@@ -102,13 +107,21 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Output, Failure> {
     }
     let target =
         unfinished.as_ref().map(|(_, lead)| lead.target.branch.as_str()).or(args.into.as_deref());
-    let selection = exclude_done_phases(&project, target, select_phases(&project, &choice)?)?;
+    let mut selection = exclude_done_phases(&project, target, select_phases(&project, &choice)?)?;
+    if let Some((_, lead)) = &unfinished {
+        selection.count_merged(lead);
+    }
     confirm_stale_branch(stale_branch, args, selection.phases.is_empty())?;
-    if selection.phases.is_empty() && unfinished.is_none() {
+    scope::show(&selection, unfinished.as_ref());
+    let has_old_work = |(_, lead): &(String, Lead)| !selection.left_out(lead).is_empty();
+    let is_nothing_named = selection.phases.is_empty() && !selection.all;
+    if selection.phases.is_empty() && unfinished.is_none()
+        || is_nothing_named && unfinished.as_ref().is_some_and(has_old_work)
+    {
         return Ok(Output::Text("Nothing to do: all selected phases are done.\n".to_owned()));
     }
     notice_done(&selection);
-    confirm_unmet_dependencies(args, &selection)?;
+    confirm_unmet_dependencies(args, &mut selection)?;
     waves::show(&selection, args.force);
     if args.dry_run {
         return Ok(Output::Text(String::new()));
@@ -150,7 +163,9 @@ fn lead_run(
     let mut view = live_view::LiveView::new(is_live, context.wants_json(), rings_bell)
         .with_lean(mow_engine::contract_messages::is_lean(&config));
     let lead = session.run(&mut view, is_live)?;
-    run_result(&RunView::of(&lead, &RunFacts::default()), view.first_shown())
+    let result = run_result(&scope::named_view(&lead), view.first_shown());
+    scope::show_rest(&lead);
+    result
 }
 
 /// Words a refusal to start a run. Phases that stand still in a live run can be resumed there.
@@ -224,6 +239,9 @@ fn check_repository(project: &Project) -> Result<(), Failure> {
 
 /// Returns the phases that the arguments name, or asks for them on a terminal.
 fn phase_choice(context: &Context, args: &Args) -> Result<PhaseChoice, Failure> {
+    if let Some(milestone) = &args.milestone {
+        return Ok(PhaseChoice::Milestone(milestone.clone()));
+    }
     if args.all {
         return Ok(PhaseChoice::All);
     }
@@ -258,11 +276,8 @@ fn notice_done(selection: &PhaseSelection) {
 }
 
 /// Refuses phases with unmet dependencies; with `--force` warns and asks.
-fn confirm_unmet_dependencies(args: &Args, selection: &PhaseSelection) -> Result<(), Failure> {
-    if selection.unmet.is_empty() {
-        return Ok(());
-    }
-    let lines: Vec<_> = selection
+fn confirm_unmet_dependencies(args: &Args, selection: &mut PhaseSelection) -> Result<(), Failure> {
+    let mut lines: Vec<_> = selection
         .unmet
         .iter()
         .map(|(phase, unmet)| {
@@ -274,14 +289,25 @@ fn confirm_unmet_dependencies(args: &Args, selection: &PhaseSelection) -> Result
             )
         })
         .collect();
+    let is_unmet = !lines.is_empty();
+    lines.extend(selection.problems.iter().map(ToString::to_string));
+    // With `--all` the other phases run, and the lead starts no phase that is held.
+    let some_run = selection.phases.iter().any(|spec| spec.held.is_none());
+    if lines.is_empty() || selection.all && !args.force && some_run {
+        return Ok(());
+    }
     if !args.force {
-        return Err(Failure::refused(lines.join("; "))
-            .hint("select those phases too, or add `--force` to run without them"));
+        let hint = match is_unmet {
+            true => "select those phases too, or add `--force` to run without them",
+            false => "correct that line, or add `--force` to run without the dependency",
+        };
+        return Err(Failure::refused(lines.join("; ")).hint(hint));
     }
     for line in &lines {
         crate::output::warn(line);
     }
     if args.yes || confirm("These phases depend on work that is not done. Run them anyway?")? {
+        selection.force();
         return Ok(());
     }
     Err(Failure::refused("nothing was started").hint("`--yes` confirms without asking"))

@@ -24,6 +24,7 @@ mod multiple_projects;
 mod notifications;
 mod parallel_plans;
 mod planning_edits;
+mod scope;
 mod signals;
 mod state_index;
 mod stuck;

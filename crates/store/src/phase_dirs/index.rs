@@ -13,7 +13,7 @@ use mow_core::phase::PhaseNumber;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{
-    FileCounts, LISTING_BYTES, for_each_file, is_directory, names, number_of, open_dir,
+    DiskStatus, FileCounts, LISTING_BYTES, for_each_file, is_directory, names, number_of, open_dir,
     strip_phase_prefix,
 };
 use crate::disk::DiskError;
@@ -130,6 +130,12 @@ impl PhaseFileCounts {
             by_number[at].1 = counts;
         }
         Self { by_number }
+    }
+
+    /// Returns the phases whose directories show that they are complete.
+    pub fn complete(&self) -> impl Iterator<Item = PhaseNumber> + '_ {
+        let is_complete = |counts: &FileCounts| counts.status() == DiskStatus::Complete;
+        self.by_number.iter().filter(move |(_, counts)| is_complete(counts)).map(|(own, _)| *own)
     }
 
     /// Returns the counts of a phase's directory; the first by name when several have the number.

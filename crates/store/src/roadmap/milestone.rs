@@ -4,6 +4,8 @@
 //! MVP** - Phases 1-4`) or by the summary of a collapsed block. All lines with one version describe
 //! one milestone. A line that says "in progress" makes it the current one.
 
+mod scope;
+
 use mow_core::phase::PhaseNumber;
 
 use super::declarations::{self, DeclarationKind, Outline};
@@ -11,6 +13,8 @@ use super::{completion_words, phase_label};
 use crate::text::Text;
 use crate::text::heading::section_end;
 use crate::text::inline::strip_markup;
+
+pub use scope::{MilestoneScope, ScopedMilestone, milestone_scope, shipped_ranges};
 
 /// The milestone that the project works on.
 #[derive(Clone, Debug, PartialEq, Eq)]

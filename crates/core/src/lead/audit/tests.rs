@@ -18,6 +18,7 @@ fn begun() -> Lead {
         done: false,
         touches: None,
         ahead: Vec::new(),
+        held: None,
     };
     let mut lead = Lead::default();
     let (run, target, tip) = ("r".to_owned(), "main".to_owned(), "c".to_owned());

@@ -20,6 +20,7 @@ fn spec(text: &str, depends_on: &[&str]) -> PhaseSpec {
         done: false,
         touches: None,
         ahead: Vec::new(),
+        held: None,
     }
 }
 

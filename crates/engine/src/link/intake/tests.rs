@@ -33,6 +33,7 @@ impl Fixture {
             done: false,
             touches: None,
             ahead: Vec::new(),
+            held: None,
         };
         let mut lead = Lead::default();
         lead.apply(&Event::RoadmapRead { scope: RunScope::All, phases: vec![spec] }, 0);

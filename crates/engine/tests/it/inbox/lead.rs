@@ -83,6 +83,7 @@ fn spec(n: u32) -> PhaseSpec {
         done: false,
         touches: Some(Vec::new()),
         ahead: Vec::new(),
+        held: None,
     }
 }
 

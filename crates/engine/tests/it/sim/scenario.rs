@@ -141,6 +141,7 @@ impl Scenario {
             done,
             touches: None,
             ahead: Vec::new(),
+            held: None,
         });
         self.disks.insert(number, disk(rng));
     }
@@ -161,6 +162,7 @@ impl Scenario {
                 done: false,
                 touches: None,
                 ahead: Vec::new(),
+                held: None,
             });
         }
         scenario

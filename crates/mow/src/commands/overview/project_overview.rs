@@ -143,18 +143,28 @@ impl ProjectOverview {
         let written = |index: &usize| scheduled[*index].entry.phase.written.clone();
         let running: Vec<_> = self.running.iter().map(|row| row.phase.clone()).collect();
         let in_run: Vec<_> = self.in_run.iter().map(|line| line.number.clone()).collect();
+        let problems = all_phases.dependency_problems(
+            &context.project.planning,
+            scheduled.iter().copied().filter(|p| !p.is_done() && p.withdrawal().is_none()),
+            &BTreeSet::new(),
+        );
+        let held: BTreeSet<_> = problems.iter().map(|problem| problem.phase).collect();
+        self.problems.extend(problems.iter().map(ToString::to_string));
         // Backlog phases wait for a person, not for other phases, so they are not ready.
         let is_open = |index: &usize| {
             let number = &scheduled[*index].entry.phase.number;
             !running.contains(&written(index))
                 && !in_run.contains(&number.to_string())
                 && !number.is_backlog()
+                && scheduled[*index].withdrawal().is_none()
+                && !held.contains(number)
         };
         let ready = graph.ready().into_iter().filter(is_open);
         self.ready = ready.map(|index| overview_phase(scheduled[index], Vec::new())).collect();
         self.blocked = graph
             .blocked()
             .into_iter()
+            .filter(|(index, _)| scheduled[*index].withdrawal().is_none())
             .map(|(index, on)| overview_phase(scheduled[index], on.iter().map(written).collect()))
             .collect();
         self.phases = PhaseCountsJson {

@@ -1,8 +1,11 @@
 //! `mow validate consistency` compares the roadmap with the phase directories and looks for gaps in
 //! the numbering of phases and plans.
 
+use std::collections::BTreeSet;
+
 use mow_core::phase::PhaseNumber;
 use mow_store::phase_dirs::{self, PhaseDir, PhaseDirs, PhaseFileKind};
+use mow_store::project_phases::{self, DependencyCause, DependencyProblem};
 use mow_store::roadmap::{self, RoadmapEntry};
 use mow_store::{disk, frontmatter};
 use serde_json::json;
@@ -20,6 +23,7 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
         return Ok(Output::with_raw(value, "failed"));
     };
     let entries = roadmap::parse(&bytes).entries;
+    let errors = dependency_errors(context)?;
     let planning = &context.project.planning;
     let dirs = PhaseDirs::load(planning);
     let archived: Vec<_> =
@@ -40,9 +44,37 @@ pub(super) fn run(context: &Context) -> Result<Output, Failure> {
     }
     let count = warnings.len();
     let value = json!({
-        "passed": true, "errors": [], "warnings": warnings, "warning_count": count,
+        "passed": errors.is_empty(), "errors": errors, "warnings": warnings, "warning_count": count,
     });
-    Ok(Output::with_raw(value, "passed"))
+    Ok(Output::with_raw(value, if errors.is_empty() { "passed" } else { "failed" }))
+}
+
+/// Returns the dependency cycles, and the dependencies that no run can satisfy.
+///
+/// The contract lists neither. A phase with such a dependency can never start correctly, so they
+/// are errors.
+fn dependency_errors(context: &Context) -> Result<Vec<String>, Failure> {
+    let planning = &context.project.planning;
+    let Some(survey) = project_phases::load(planning)? else { return Ok(Vec::new()) };
+    let scheduled = survey.scheduled();
+    let graph = survey.graph(planning, &scheduled);
+    let cycles = graph.waves().err().map(|error| error.cycles.as_slice()).unwrap_or_default();
+    let mut errors: Vec<_> = cycles
+        .iter()
+        .map(|cycle| {
+            let first = &scheduled[cycle.path[0]].entry;
+            let line = first.depends_line.unwrap_or(first.phase.line);
+            format!("ROADMAP.md:{line}: the dependencies form a cycle: {cycle}")
+        })
+        .collect();
+    let open = survey.phases.iter();
+    let open = open.filter(|phase| !phase.is_done() && phase.withdrawal().is_none());
+    let problems = survey.dependency_problems(planning, open, &BTreeSet::new());
+    // The contract wants a warning for a field that names no phase.
+    let is_error =
+        |problem: &&DependencyProblem| !matches!(problem.cause, DependencyCause::Unreadable(_));
+    errors.extend(problems.iter().filter(is_error).map(ToString::to_string));
+    Ok(errors)
 }
 
 /// Returns the phases with a section that have neither a current nor an archived directory.

@@ -12,6 +12,22 @@ const CONFIG: &str = ".planning/config.json";
 
 const WAVE: &str = "---\nwave: 1\n---\n";
 
+const DANGLING: &str = "### Phase 1: A\n**Depends on:** Phase 2\n\n\
+                        ### Phase 2: B\n**Depends on:** Phase 1\n\n\
+                        ### Phase 3: C\n**Depends on:** Phase 77\n";
+
+#[test]
+fn cycles_and_dangling_references_are_errors_that_name_the_line() {
+    let project = sandbox().file(ROADMAP, DANGLING);
+    let report = project.call(["validate", "consistency"]).run().json();
+    assert_eq!(report["passed"], false);
+    let errors = [
+        "ROADMAP.md:2: the dependencies form a cycle: 1 → 2 → 1",
+        "ROADMAP.md:8: phase 3 depends on phase 77, which the roadmap does not have",
+    ];
+    assert_eq!(report["errors"], json!(errors));
+}
+
 #[test]
 fn d24_d49_validate_consistency_reports_mismatches() {
     let files: Files<'_> = &[
@@ -44,6 +60,12 @@ fn d24_d49_validate_consistency_reports_mismatches() {
             })),
         ),
         case("raw", files, &["validate", "consistency", "--raw"], Answer::Text("passed")),
+        case(
+            "dangling references and cycles",
+            &[(ROADMAP, DANGLING)],
+            &["validate", "consistency", "--raw"],
+            Answer::Text("failed"),
+        ),
         case("no roadmap", &[(STATE, "")], &["validate", "consistency"], Answer::Json(missing)),
         case("raw", &[(STATE, "")], &["validate", "consistency", "--raw"], Answer::Text("failed")),
         case(
