@@ -167,7 +167,7 @@ fn agents_that_nobody_wants_go_to_a_worker_with_many_plans() {
 /// Returns whether an effect tells a worker how many agents it may run.
 fn is_share_of(count: usize) -> impl Fn(&Effect) -> bool {
     move |effect| {
-        let told = LeadMessage::Agents { count };
-        matches!(effect, Effect::SendMessage { note, .. } if *note == told)
+        let message = LeadMessage::Agents { count };
+        matches!(effect, Effect::SendMessage { note, .. } if *note == message)
     }
 }
