@@ -17,6 +17,7 @@ fn run() -> Lead {
         done: false,
         touches: None,
         ahead: Vec::new(),
+        held: None,
     };
     let phases = vec![spec(1, &[]), spec(2, &[]), spec(3, &[1, 2])];
     let mut lead = Lead::default();
