@@ -97,16 +97,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         Event::Asked { item } => put_question(lead, item),
         Event::Answered { item, text } => answer_question(lead, *item, text),
         Event::Withdrawn { item } => withdraw_question(lead, *item),
-        Event::Commanded { seq, command, .. } => {
-            lead.commands_through = Some(*seq);
-            // A person who resumes a phase names it.
-            if let Command::Resume { phase: Some(phase) } = command
-                && lead.settings.left_out.contains(phase)
-            {
-                lead.settings.left_out.retain(|other| other != phase);
-                leave_out(lead);
-            }
-        }
+        Event::Commanded { seq, command, .. } => note_command(lead, *seq, command),
         Event::WorkersSet { max } => {
             lead.starts.workers_raised |= *max > lead.settings.max_workers;
             lead.settings.max_workers = *max;
@@ -116,6 +107,17 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
         }
         Event::Held { hold } => lead.starts.hold = *hold,
         Event::Closed { .. } => lead.closed = true,
+    }
+}
+
+/// Takes note of a command. A person who resumes a phase names it.
+fn note_command(lead: &mut Lead, seq: u64, command: &Command) {
+    lead.commands_through = Some(seq);
+    if let Command::Resume { phase: Some(phase) } = command
+        && lead.settings.left_out.contains(phase)
+    {
+        lead.settings.left_out.retain(|other| other != phase);
+        leave_out(lead);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Says which phases do not run, and why: phases of other milestones, withdrawn phases, phases with a
 //! dependency that cannot be satisfied, and older work that stays as it is.
 
-use mow_core::lead::{Lead, RunStatus, Status};
+use mow_core::lead::{Lead, PhaseState, RunStatus, Status};
 use mow_core::phase::PhaseNumber;
 use mow_core::view::{RunFacts, RunView};
 use mow_engine::lead::PhaseSelection;
@@ -70,7 +70,7 @@ pub(super) fn show_rest(lead: &Lead) {
 pub(super) fn named_view(lead: &Lead) -> RunView {
     let mut view = RunView::of(lead, &RunFacts::default());
     let is_left_out =
-        |number: PhaseNumber| lead.phases.get(&number).is_some_and(|state| state.is_left_out());
+        |number: PhaseNumber| lead.phases.get(&number).is_some_and(PhaseState::is_left_out);
     view.phases.retain(|phase| !is_left_out(phase.number));
     view.questions.retain(|question| !question.phase.is_some_and(is_left_out));
     if !lead.settings.left_out.is_empty() {

@@ -51,7 +51,7 @@ impl MilestoneScope {
         let under_way = self.milestones.iter().filter(|own| own.under_way && !own.ended);
         let under_way: Vec<_> = under_way.collect();
         if !under_way.is_empty() {
-            let is_clear = under_way.iter().any(|own| has_phase(own));
+            let is_clear = under_way.iter().any(has_phase);
             let keys = under_way.iter().map(|own| own.key.clone());
             return if is_clear { keys.collect() } else { Vec::new() };
         }
