@@ -12,7 +12,9 @@ const NAMED_MAX: usize = 8;
 
 /// Prints which phases run in parallel.
 pub(super) fn show(selection: &PhaseSelection, force: bool) {
-    let waves = PhaseSpec::by_wave(&selection.phases);
+    let may_start = selection.phases.iter().filter(|spec| spec.held.is_none());
+    let phases: Vec<_> = may_start.cloned().collect();
+    let waves = PhaseSpec::by_wave(&phases);
     let mut text = String::new();
     for (wave, specs) in (1..).zip(&waves) {
         let named = specs.iter().take(NAMED_MAX);
