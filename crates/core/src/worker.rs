@@ -14,6 +14,7 @@ mod live_status;
 mod next_step;
 mod parallel_plans;
 mod role;
+mod snapshot;
 mod state;
 mod stuck;
 pub mod task_knowledge;
@@ -29,15 +30,13 @@ use crate::stage::Stage;
 
 use blocker_ack::BlockerAck;
 pub use complete_plans::CheckpointSnapshot;
-pub use event::{
-    Effect, Event, Evidence, FrozenPlan, Input, Outcome, PhaseSnapshot, PlanSnapshot, Settings,
-    TaskSnapshot, Verdict,
-};
+pub use event::{Effect, Event, Evidence, FrozenPlan, Input, Outcome, Verdict};
 pub use live_status::{
     COMPLETE, FAILED, IN_PROGRESS, INITIALIZING, LivePlan, LiveStatus, NOT_STARTED, WAITING,
 };
 pub use next_step::RETRY;
 pub use role::Role;
+pub use snapshot::{PhaseSnapshot, PlanSnapshot, Settings, TaskSnapshot};
 use state::{EndingStep, GapClosing, ParallelGroup};
 pub use state::{
     Lifecycle, ParallelPlans, PlanProgress, Questions, Refinement, Retries, RoleProgress,

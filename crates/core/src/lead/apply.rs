@@ -102,9 +102,7 @@ fn apply_event(lead: &mut Lead, event: &Event, at: u64) {
             lead.starts.workers_raised |= *max > lead.settings.max_workers;
             lead.settings.max_workers = *max;
         }
-        Event::Breaker { open } => {
-            lead.starts.set_breaker(*open);
-        }
+        Event::Breaker { open } => lead.starts.set_breaker(*open),
         Event::Held { hold } => lead.starts.hold = *hold,
         Event::Closed { .. } => lead.closed = true,
     }

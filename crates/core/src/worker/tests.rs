@@ -197,13 +197,13 @@ fn continues_where_the_files_show_that_the_last_attempt_ended() {
 #[test]
 fn a_checkpoint_names_the_plan_to_go_on_with_and_its_contradictions_are_reported() {
     let mut found = planned(vec![plan("03-01", 1, &[], 1), plan("03-02", 1, &[], 1)]);
-    found.checkpoint = Some(CheckpointSnapshot {
+    found.checkpoint = Some(Box::new(CheckpointSnapshot {
         file: "03-CHECKPOINT.md".to_owned(),
         status: "paused".to_owned(),
         plan: Some("03-02".to_owned()),
         task: Some(1),
         doubts: vec!["it lists plan 03-07".to_owned()],
-    });
+    }));
     let mut auto = AutoWorker::new(found);
     auto.begin();
     assert_eq!(auto.done[..3], ["03-02/1", "close 03-02", "03-01/1"]);

@@ -64,6 +64,8 @@ pub fn close_run(
         if let Input::LeadStarted { settings } = input {
             // Complete phases do not wait for their wave any more.
             settings.merge_at_once = true;
+            // The person named none, and means all of them.
+            settings.left_out.clear();
         }
     }
     session.begin.push(Input::Hold(Hold::Draining));

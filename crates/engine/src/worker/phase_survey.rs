@@ -48,7 +48,7 @@ impl<'a> PhaseSurvey<'a> {
         };
         let verification = self.verification()?;
         let plans = self.plans()?;
-        let checkpoint = checkpoint::read_checkpoint(self.workspace, &plans)?;
+        let checkpoint = checkpoint::read_checkpoint(self.workspace, &plans)?.map(Box::new);
         Ok(PhaseSnapshot {
             settings: self.settings()?,
             goal: details.as_ref().and_then(|details| details.goal.clone()).unwrap_or_default(),

@@ -226,6 +226,7 @@ fn d22_progress_prints_all_forms() {
             "total_plans": 4,
             "total_summaries": 2,
             "percent": 50,
+            "worktrees": [],
         }))
     };
     let table = "# v1.1 Next Thing\n\n**Progress:** [█████░░░░░] 2/4 plans (50%)\n\n\
@@ -254,7 +255,7 @@ fn d22_progress_prints_all_forms() {
             call: &["progress"],
             answer: Answer::Json(json!({
                 "milestone_version": "v1.0", "milestone_name": "milestone", "phases": [],
-                "total_plans": 0, "total_summaries": 0, "percent": 0,
+                "total_plans": 0, "total_summaries": 0, "percent": 0, "worktrees": [],
             })),
             after: &[],
         },

@@ -324,7 +324,7 @@ fn the_hint_after_a_cancellation_names_a_command_that_works() {
     let project = project(&[one_task_phase("1", &[], "meet a"), one_task_phase("2", &["1"], "")]);
     let lead = project.start(&ALL);
     project.wait_for_point("a");
-    project.exits_with(&["cancel", "1"], 0);
+    project.exits_with(&["cancel", "1", "--now"], 0);
     let (_, output) = lead.end();
     assert!(output.contains("continue with `mow run 1`"), "{output}");
     let again = project.exits_with(&ALL, 5);
@@ -341,7 +341,7 @@ fn a_phase_that_was_cancelled_in_a_live_run_is_resumed_there() {
     let lead = project.start(&ALL);
     project.wait_for_point("a");
     project.wait_for_point("b");
-    project.exits_with(&["cancel", "2"], 0);
+    project.exits_with(&["cancel", "2", "--now"], 0);
     project.wait_for_status("2", "cancelled");
     let refused = project.exits_with(&["run", "2", "--yes"], 4);
     assert!(refused.contains("to continue in that run: `mow resume 2`"), "{refused}");

@@ -105,7 +105,7 @@ fn a_cancelled_phase_and_a_dead_worker_leave_no_plan_in_progress() {
     project.wait_for_point("1");
     project.wait_for_point("2");
     wait_for_status(&project, "1", "executing, 01-01 in progress 0/1");
-    project.exits_with(&["cancel", "1"], 0);
+    project.exits_with(&["cancel", "1", "--now"], 0);
     project.wait_for_status("1", "cancelled");
     wait_for_status(&project, "1", "cancelled, 01-01 not started 0/1");
     // Every worker dies until the lead gives the phase up.
