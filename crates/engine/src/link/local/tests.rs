@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
 use mow_core::report::HaltReason;
@@ -41,6 +42,15 @@ fn halt(how: HaltReason) -> LeadMessage {
     LeadMessage::Halt(how.into())
 }
 
+/// Returns a run id that no test has that runs at the same time: ending a worker ends all processes
+/// with its token, in whichever repository they are.
+fn unique_run() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let number = std::process::id().wrapping_add(count.wrapping_mul(7_919));
+    format!("20260101-000000-{:04x}", number & 0xffff)
+}
+
 impl Fixture {
     /// Creates the project; a worker runs the script in the main root, where `$LOCK` is its life
     /// lock.
@@ -58,7 +68,7 @@ impl Fixture {
         git.run(&["commit", "-q", "-m", "Begin"]).unwrap();
         let exe = root.join(".git/worker.sh");
         let project = Project::find(&root).unwrap();
-        let ctx = RunContext::new(&project, "20260101-000000-0000", &exe).unwrap();
+        let ctx = RunContext::new(&project, &unique_run(), &exe).unwrap();
         ctx.run.create().unwrap();
         let lock = ctx.run.life_lock(&key().phase, 1);
         let head = format!("#!/bin/sh\nLOCK='{}'\ncd '{}'\n", lock.display(), root.display());
